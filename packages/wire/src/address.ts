@@ -1,0 +1,99 @@
+/**
+ * IP addresses as 16 bytes: IPv6 as it is, IPv4 mapped into ::ffff:0:0/96 (RFC 4291, 2.5.5.2).
+ * One form for both keeps the report flat; text is made only for people and for headers.
+ */
+import { WireError, wireErrorCode } from './error.ts';
+
+export const addressBytes = 16;
+
+/**
+ * Writes `text` (IPv4, IPv6, IPv6 in brackets) at `offset`; a zone (`%eth0`) is refused, as it
+ * means nothing on another machine. Throws {@link WireError} `value`.
+ */
+export function writeAddress(text: string, into: Uint8Array, offset: number): void {
+  const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+  const groups = bare.includes(':') ? parseV6(bare) : mapV4(bare);
+  if (groups === undefined) throw new WireError(wireErrorCode.value, `not an IP address: ${text}`);
+  for (let i = 0; i < 8; i++) {
+    const group = groups[i] ?? 0;
+    into[offset + i * 2] = group >>> 8;
+    into[offset + i * 2 + 1] = group & 0xff;
+  }
+}
+
+/** Whether the 16 bytes at `offset` are all zero: no address is known. */
+export function isAddressUnset(bytes: Uint8Array, offset: number): boolean {
+  for (let i = 0; i < addressBytes; i++) if (bytes[offset + i] !== 0) return false;
+  return true;
+}
+
+/** The address at `offset` as text: dotted IPv4, or compressed IPv6 (RFC 5952) without brackets. */
+export function readAddress(bytes: Uint8Array, offset: number): string {
+  const groups: number[] = [];
+  for (let i = 0; i < 8; i++) {
+    groups.push(((bytes[offset + i * 2] ?? 0) << 8) | (bytes[offset + i * 2 + 1] ?? 0));
+  }
+  const mapped = groups[5] === 0xffff && groups.slice(0, 5).every((group) => group === 0);
+  if (mapped) return Array.from(bytes.subarray(offset + 12, offset + 16)).join('.');
+  return compress(groups);
+}
+
+/** `address:port` as headers and Envoy want it: IPv6 in brackets. */
+export function formatHostPort(address: string, port: number): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}
+
+function parseV4(text: string): [number, number] | undefined {
+  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
+  if (match === null) return undefined;
+  const parts = match.slice(1).map(Number);
+  if (parts.some((part) => part > 255)) return undefined;
+  const [a = 0, b = 0, c = 0, d = 0] = parts;
+  return [(a << 8) | b, (c << 8) | d];
+}
+
+function mapV4(text: string): number[] | undefined {
+  const pair = parseV4(text);
+  return pair && [0, 0, 0, 0, 0, 0xffff, ...pair];
+}
+
+function parseV6(text: string): number[] | undefined {
+  const halves = text.split('::');
+  if (halves.length > 2) return undefined;
+  const head = parseGroups(halves[0] ?? '');
+  const tail = halves.length === 2 ? parseGroups(halves[1] ?? '') : [];
+  if (head === undefined || tail === undefined) return undefined;
+  if (halves.length === 1) return head.length === 8 ? head : undefined;
+  const gap = 8 - head.length - tail.length;
+  if (gap < 1) return undefined;
+  return [...head, ...new Array<number>(gap).fill(0), ...tail];
+}
+
+function parseGroups(text: string): number[] | undefined {
+  if (text === '') return [];
+  const groups: number[] = [];
+  const parts = text.split(':');
+  for (const [i, part] of parts.entries()) {
+    const embedded = i === parts.length - 1 ? parseV4(part) : undefined;
+    if (embedded !== undefined) {
+      groups.push(...embedded);
+      continue;
+    }
+    if (!/^[0-9a-f]{1,4}$/i.test(part)) return undefined;
+    groups.push(Number.parseInt(part, 16));
+  }
+  return groups;
+}
+
+function compress(groups: readonly number[]): string {
+  let best = { start: -1, length: 1 };
+  for (let start = 0; start < 8; start++) {
+    let end = start;
+    while (end < 8 && groups[end] === 0) end++;
+    if (end - start > best.length) best = { start, length: end - start };
+  }
+  const hex = groups.map((group) => group.toString(16));
+  if (best.start < 0) return hex.join(':');
+  const head = hex.slice(0, best.start).join(':');
+  return `${head}::${hex.slice(best.start + best.length).join(':')}`;
+}

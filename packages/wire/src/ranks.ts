@@ -1,0 +1,94 @@
+/**
+ * The numbers of an engine's data-parallel ranks, sent beside a report when there is more than
+ * one. For people and for `explain`; picks use the totals of the report.
+ *
+ * ```
+ *   0 16 B pod key   16 u16 serving port   18 u16 ranks   20 u32 reserved (0)
+ *  24 f64 epoch      32 f64 seq of the report they belong to
+ *  40 ranks × { u32 rank, f32 running, f32 waiting, f32 KV usage ratio }, NaN = unknown
+ * ```
+ */
+import { WireError, wireErrorCode } from './error.ts';
+import { counterMax, ranksMax } from './limits.ts';
+import { podKeyBytes } from './pod-key.ts';
+
+export const ranksHeaderBytes = 40;
+export const rankBytes = 16;
+
+export interface RankNumbers {
+  rank: number;
+  runningRequests: number;
+  waitingRequests: number;
+  kvCacheUsageRatio: number;
+}
+
+export interface Ranks {
+  podKey: Uint8Array;
+  port: number;
+  epoch: number;
+  seq: number;
+  ranks: readonly RankNumbers[];
+}
+
+/** Encodes at most {@link ranksMax} ranks; more throw {@link WireError} `bounds`. */
+export function encodeRanks(value: Ranks): Uint8Array {
+  if (value.podKey.length !== podKeyBytes) throw new WireError(wireErrorCode.bounds, 'pod key');
+  if (value.ranks.length > ranksMax) throw new WireError(wireErrorCode.bounds, 'too many ranks');
+  const length = ranksHeaderBytes + value.ranks.length * rankBytes;
+  const bytes = new Uint8Array(length);
+  const view = new DataView(bytes.buffer);
+  bytes.set(value.podKey, 0);
+  view.setUint16(16, value.port, true);
+  view.setUint16(18, value.ranks.length, true);
+  view.setFloat64(24, value.epoch, true);
+  view.setFloat64(32, value.seq, true);
+  for (const [i, rank] of value.ranks.entries()) {
+    const at = ranksHeaderBytes + i * rankBytes;
+    view.setUint32(at, rank.rank, true);
+    view.setFloat32(at + 4, rank.runningRequests, true);
+    view.setFloat32(at + 8, rank.waitingRequests, true);
+    view.setFloat32(at + 12, rank.kvCacheUsageRatio, true);
+  }
+  checkRanks(view, 0, length);
+  return bytes;
+}
+
+/** Checks a ranks record of `length` bytes at `offset`. Throws {@link WireError}. */
+export function checkRanks(view: DataView, offset: number, length: number): void {
+  if (length < ranksHeaderBytes) throw new WireError(wireErrorCode.truncated, 'ranks too short');
+  const count = view.getUint16(offset + 18, true);
+  if (count > ranksMax) throw new WireError(wireErrorCode.bounds, 'too many ranks');
+  if (ranksHeaderBytes + count * rankBytes > length) {
+    throw new WireError(wireErrorCode.truncated, 'ranks too short');
+  }
+  if (view.getUint16(offset + 16, true) === 0) throw new WireError(wireErrorCode.bounds, 'port');
+  for (const at of [24, 32]) {
+    const value = view.getFloat64(offset + at, true);
+    if (!Number.isInteger(value) || value < 1 || value > counterMax) {
+      throw new WireError(wireErrorCode.bounds, 'epoch or seq');
+    }
+  }
+}
+
+/** Reads a ranks record. Throws {@link WireError}. */
+export function decodeRanks(bytes: Uint8Array): Ranks {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  checkRanks(view, 0, bytes.length);
+  const ranks: RankNumbers[] = [];
+  for (let i = 0; i < view.getUint16(18, true); i++) {
+    const at = ranksHeaderBytes + i * rankBytes;
+    ranks.push({
+      rank: view.getUint32(at, true),
+      runningRequests: view.getFloat32(at + 4, true),
+      waitingRequests: view.getFloat32(at + 8, true),
+      kvCacheUsageRatio: view.getFloat32(at + 12, true),
+    });
+  }
+  return {
+    podKey: bytes.slice(0, podKeyBytes),
+    port: view.getUint16(16, true),
+    epoch: view.getFloat64(24, true),
+    seq: view.getFloat64(32, true),
+    ranks,
+  };
+}
