@@ -1,0 +1,46 @@
+import { Counter, Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createAdmin } from './admin.ts';
+import { createLogger } from './log.ts';
+
+describe('createAdmin', () => {
+  let missing: string | undefined;
+  const registry = new Registry();
+  new Counter({ name: 'things_total', help: 'Things.', registers: [registry] }).inc(3);
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  let server: ReturnType<typeof createAdmin>;
+
+  beforeEach(() => {
+    missing = undefined;
+    server = createAdmin({ registry, logger, ready: () => missing });
+  });
+  afterEach(() => server.close());
+
+  it('is alive whatever it waits for', async () => {
+    missing = 'no broker';
+    expect((await server.inject('/healthz')).statusCode).toBe(200);
+  });
+
+  it('states why it is not ready', async () => {
+    expect((await server.inject('/readyz')).statusCode).toBe(200);
+    missing = 'view not synced';
+    const reply = await server.inject('/readyz');
+    expect(reply.statusCode).toBe(503);
+    expect(reply.body).toBe('view not synced\n');
+  });
+
+  it('serves its metrics', async () => {
+    const reply = await server.inject('/metrics');
+    expect(reply.headers['content-type']).toMatch(/text\/plain/);
+    expect(reply.body).toMatch(/^things_total 3$/m);
+  });
+
+  it('answers a fault as JSON, with the code of the fault', async () => {
+    server.get('/broken', () => {
+      throw new Error('on purpose');
+    });
+    const reply = await server.inject('/broken');
+    expect(reply.statusCode).toBe(500);
+    expect(reply.json()).toEqual({ error: { code: 'internal', message: 'on purpose' } });
+  });
+});
