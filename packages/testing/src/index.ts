@@ -1,0 +1,7 @@
+/** Everything the tests, the demo and the benchmarks share. Never part of an image. */
+export * from './launchers/envoy.ts';
+export * from './launchers/nats.ts';
+export * from './launchers/required.ts';
+export * from './launchers/tool-version.ts';
+export * from './process/child-process.ts';
+export * from './process/wait-until.ts';
