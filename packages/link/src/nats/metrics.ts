@@ -1,0 +1,67 @@
+/** Metrics of a NATS link, read from its counters when a scrape asks. */
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { NatsCounters } from './counters.ts';
+import type { NatsLink } from './link.ts';
+
+const counters: readonly [keyof NatsCounters, string, string][] = [
+  ['connects', 'connects_total', 'Connections made.'],
+  ['reconnects', 'reconnects_total', 'Connections made after the first.'],
+  ['connectErrors', 'connect_errors_total', 'Attempts that failed, credentials left out.'],
+  ['authErrors', 'auth_errors_total', 'Credentials refused, expired or unreadable.'],
+  ['permissionErrors', 'permission_errors_total', 'Subjects refused to this user.'],
+  ['published', 'published_messages_total', 'Messages given to the server.'],
+  ['publishedBytes', 'published_bytes_total', 'Their payload bytes.'],
+  ['received', 'received_messages_total', 'Messages received.'],
+  ['receivedBytes', 'received_bytes_total', 'Their payload bytes.'],
+  ['handlerErrors', 'handler_errors_total', 'Messages whose handler failed.'],
+];
+
+const drops: readonly [keyof NatsCounters, string][] = [
+  ['droppedOffline', 'offline'],
+  ['droppedStalled', 'stalled'],
+  ['droppedTooLarge', 'too_large'],
+  ['droppedLate', 'late'],
+];
+
+/** Registers `leadsman_<process>_nats_…`. */
+export function registerNatsMetrics(registry: Registry, process: string, link: NatsLink): void {
+  const prefix = `leadsman_${process}_nats`;
+  const registers = [registry];
+  for (const [key, name, help] of counters) {
+    new Counter({
+      name: `${prefix}_${name}`,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(link.counters[key]);
+      },
+    });
+  }
+  new Counter({
+    name: `${prefix}_dropped_total`,
+    help: 'Messages dropped, by why.',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [key, reason] of drops) this.inc({ reason }, link.counters[key]);
+    },
+  });
+  new Gauge({
+    name: `${prefix}_connected`,
+    help: '1 while there is a connection.',
+    registers,
+    collect() {
+      this.set(link.connected ? 1 : 0);
+    },
+  });
+  new Gauge({
+    name: `${prefix}_round_trip_seconds`,
+    help: 'Round trip of the latest ping; NaN before the first.',
+    registers,
+    collect() {
+      this.set(link.roundTripMs / 1_000);
+    },
+  });
+}
