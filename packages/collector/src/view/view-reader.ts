@@ -1,0 +1,321 @@
+/**
+ * The reading side of a fleet view: a private copy of every slot, brought up to date by
+ * {@link ViewReader.refresh}, which never waits for the writer. Everything else reads the copy, so
+ * what one pick sees does not change under it.
+ *
+ * Cost: a refresh loads one i32 per slot (1,000 slots: 63 cache lines, about 1 µs) and copies the
+ * 288 bytes of each slot that changed (about 0.1 µs). Nothing is allocated per slot. Memory per
+ * reader: 320 bytes per slot and up to 96 in the index; attributes are decoded on demand and kept.
+ *
+ * One reader per consumer: `changed` and the result of `refresh` speak of the last call. A failed
+ * scrape keeps the last known numbers under a reason other than `ok` and a growing age.
+ */
+import {
+  type Attributes,
+  decodeAttributes,
+  metricsCount,
+  podKeyText,
+  readAddress,
+  reportOffset,
+  WireError,
+} from '@leadsman/wire';
+import { BodyCopies } from './body-copies.ts';
+import {
+  attributesSlotBytes,
+  bodyBytes,
+  bodyInt,
+  bodyWord,
+  bodyWords,
+  copyReport,
+  type FeedState,
+  headerWord,
+  ViewMemory,
+} from './layout.ts';
+import { beginRead, endRead, isBeingWritten, readAttemptsMax } from './sequence.ts';
+import { TargetIndex } from './target-index.ts';
+
+/** Byte offsets within a body's copy. */
+const reportAt = bodyWord.report * 8;
+const keyInt = bodyInt.report + reportOffset.podKey / 4;
+const metricsWord = bodyWord.report + reportOffset.metrics / 8;
+
+export class ViewReader {
+  /** Slots that changed at the last refresh; the first {@link changedCount} entries count. */
+  changed = new Int32Array(64);
+  changedCount = 0;
+  /** Times a slot was copied again because the writer was inside. */
+  retries = 0;
+  readonly #memory: ViewMemory;
+  readonly #targets = new TargetIndex();
+  readonly #scratch = new BodyCopies(1);
+  readonly #attributesScratch = new Uint8Array(attributesSlotBytes);
+  #copies = new BodyCopies(64);
+  #seen = new Int32Array(64);
+  #decoded: (Attributes | undefined)[] = [];
+  #decodedVersion = new Int32Array(64);
+  #slots = 0;
+  #commits = 0;
+  #behind = true;
+  #identityChanged = false;
+
+  /** Throws {@link CollectorError} when `shared` is no view of this version. */
+  constructor(shared: SharedArrayBuffer) {
+    this.#memory = new ViewMemory(shared);
+  }
+
+  get slotsMax(): number {
+    return this.#memory.slotsMax;
+  }
+
+  /** High-water mark as of the last refresh: slots from here on are empty. */
+  get slots(): number {
+    return this.#slots;
+  }
+
+  get feed(): FeedState {
+    return Atomics.load(this.#memory.header, headerWord.feed) as FeedState;
+  }
+
+  /** Whether the feed was complete at least once: what is missing now has left or died. */
+  get everSynced(): boolean {
+    return Atomics.load(this.#memory.header, headerWord.everSynced) === 1;
+  }
+
+  /** Time since the writer's last sign of life. */
+  writerSilentMs(nowMs: number): number {
+    const beat = Atomics.load(this.#memory.header, headerWord.heartbeat);
+    return Math.max(0, ((Math.floor(nowMs) | 0) - beat) | 0);
+  }
+
+  /** Reports refused as the view was full, since it was made. */
+  get droppedFull(): number {
+    return Atomics.load(this.#memory.header, headerWord.droppedFull) >>> 0;
+  }
+
+  /**
+   * Copies what changed since the last call. `true` when slots appeared, left, or changed their
+   * identity or attributes, so that whoever maps endpoints to slots must do so again.
+   */
+  refresh(): boolean {
+    this.changedCount = 0;
+    const commits = Atomics.load(this.#memory.header, headerWord.commits);
+    if (commits === this.#commits && !this.#behind) return false;
+    this.#commits = commits;
+    this.#behind = false;
+    this.#identityChanged = false;
+    const slots = Math.min(Atomics.load(this.#memory.header, headerWord.slots), this.slotsMax);
+    if (slots > this.#seen.length) this.#grow(slots);
+    this.#slots = slots;
+    const sequences = this.#memory.sequences;
+    for (let slot = 0; slot < slots; slot++) {
+      if (Atomics.load(sequences, slot) !== this.#seen[slot]) this.#update(slot);
+    }
+    return this.#identityChanged;
+  }
+
+  isUsed(slot: number): boolean {
+    return slot < this.#slots && this.#copies.ints[slot * bodyWords * 2 + bodyInt.used] === 1;
+  }
+
+  /**
+   * The slot of an endpoint by its pod's UID (as UUID text) and serving port, -1 if unknown. A pod
+   * known with exactly one report is described by it whatever its port, as the port scraped may
+   * lie behind a proxy's.
+   */
+  slotOf(podKey: string, port: number): number {
+    return this.#targets.slotOf(podKey, port);
+  }
+
+  /**
+   * Writes the slot's numbers, {@link metricsCount} words in the order of `metric`, NaN = unknown.
+   * `false`: the slot is empty, nothing was written.
+   */
+  copyNumbers(slot: number, into: Float64Array, at: number): boolean {
+    if (!this.isUsed(slot)) return false;
+    const from = slot * bodyWords + metricsWord;
+    for (let i = 0; i < metricsCount; i++) into[at + i] = this.#copies.floats[from + i]!;
+    return true;
+  }
+
+  /** One number of a used slot (`metric.x`), NaN = unknown. */
+  numberOf(slot: number, index: number): number {
+    return this.#copies.floats[slot * bodyWords + metricsWord + index]!;
+  }
+
+  /** When the numbers were true, on this machine's monotonic clock. */
+  measuredAtMs(slot: number): number {
+    return this.#copies.floats[slot * bodyWords + bodyWord.measuredAtMs]!;
+  }
+
+  /** When the newest report came, on this machine's monotonic clock. */
+  receivedAtMs(slot: number): number {
+    return this.#copies.floats[slot * bodyWords + bodyWord.receivedAtMs]!;
+  }
+
+  /** Counts the uses of a slot: another number means another endpoint. */
+  generation(slot: number): number {
+    return this.#copies.ints[slot * bodyWords * 2 + bodyInt.generation]!;
+  }
+
+  flags(slot: number): number {
+    return this.#copies.bytes[slot * bodyBytes + reportAt + reportOffset.flags]!;
+  }
+
+  reason(slot: number): number {
+    return this.#copies.bytes[slot * bodyBytes + reportAt + reportOffset.reason]!;
+  }
+
+  engineRanks(slot: number): number {
+    return this.#copies.bytes[slot * bodyBytes + reportAt + reportOffset.engineRanks]!;
+  }
+
+  port(slot: number): number {
+    return this.#copies.view.getUint16(slot * bodyBytes + reportAt + reportOffset.port, true);
+  }
+
+  rank(slot: number): number {
+    return this.#copies.view.getUint16(slot * bodyBytes + reportAt + reportOffset.rank, true);
+  }
+
+  epoch(slot: number): number {
+    return this.#copies.view.getFloat64(slot * bodyBytes + reportAt + reportOffset.epoch, true);
+  }
+
+  seq(slot: number): number {
+    return this.#copies.view.getFloat64(slot * bodyBytes + reportAt + reportOffset.seq, true);
+  }
+
+  /** The pod's UID as UUID text. Allocates. */
+  podKey(slot: number): string {
+    return podKeyText(this.#copies.bytes, slot * bodyBytes + reportAt + reportOffset.podKey);
+  }
+
+  /** The pod's address as text. Allocates. */
+  address(slot: number): string {
+    return readAddress(this.#copies.bytes, slot * bodyBytes + reportAt + reportOffset.address);
+  }
+
+  /** The bytes of a used slot's report, as on the wire; valid until the next refresh. Allocates. */
+  reportBytes(slot: number): Uint8Array {
+    const from = slot * bodyBytes + reportAt;
+    return this.#copies.bytes.subarray(from, (slot + 1) * bodyBytes);
+  }
+
+  /** Changes with each new attributes record of the slot; 0: none has come yet. */
+  attributesVersion(slot: number): number {
+    return this.#copies.ints[slot * bodyWords * 2 + bodyInt.attributesVersion]!;
+  }
+
+  /**
+   * What the endpoint is, in words; `undefined` until its sender said so. Decoded once per change.
+   */
+  attributes(slot: number): Attributes | undefined {
+    if (!this.isUsed(slot)) return undefined;
+    const version = this.attributesVersion(slot);
+    if (version === 0) return undefined;
+    if (this.#decoded[slot] !== undefined && this.#decodedVersion[slot] === version) {
+      return this.#decoded[slot];
+    }
+    const record = this.attributesRecord(slot);
+    if (record === undefined) return undefined;
+    try {
+      this.#decoded[slot] = decodeAttributes(record);
+    } catch (error) {
+      if (error instanceof WireError) return undefined;
+      throw error;
+    }
+    this.#decodedVersion[slot] = version;
+    return this.#decoded[slot];
+  }
+
+  /**
+   * The attributes record as on the wire, valid until the next call. `undefined` when the slot has
+   * none, or changed since the last refresh: then that refresh will report it.
+   */
+  attributesRecord(slot: number): Uint8Array | undefined {
+    if (this.attributesVersion(slot) === 0) return undefined;
+    const { sequences, attributes, attributeLengths, bodyInts } = this.#memory;
+    const at = slot * attributesSlotBytes;
+    const ints = slot * bodyWords * 2;
+    for (let attempt = 0; attempt < readAttemptsMax; attempt++) {
+      const sequence = beginRead(sequences, slot);
+      if (isBeingWritten(sequence)) continue;
+      const length = Math.min(attributeLengths.getUint32(at, true), attributesSlotBytes - 8);
+      for (let i = 0; i < length; i++) this.#attributesScratch[i] = attributes[at + 8 + i]!;
+      const version = bodyInts[ints + bodyInt.attributesVersion]!;
+      const generation = bodyInts[ints + bodyInt.generation]!;
+      if (!endRead(sequences, slot, sequence)) continue;
+      if (generation !== this.generation(slot)) return undefined;
+      if (version !== this.attributesVersion(slot)) return undefined;
+      return this.#attributesScratch.subarray(0, length);
+    }
+    return undefined;
+  }
+
+  /** Takes over a slot whose sequence moved; gives up until the next refresh if it keeps moving. */
+  #update(slot: number): void {
+    const { sequences, bodyFloats, bodyInts } = this.#memory;
+    const scratch = this.#scratch;
+    const from = slot * bodyWords;
+    for (let attempt = 0; attempt < readAttemptsMax; attempt++) {
+      const sequence = beginRead(sequences, slot);
+      if (!isBeingWritten(sequence)) {
+        scratch.floats[0] = bodyFloats[from]!;
+        scratch.floats[1] = bodyFloats[from + 1]!;
+        for (let i = 4; i < 8; i++) scratch.ints[i] = bodyInts[from * 2 + i]!;
+        copyReport(bodyFloats, bodyInts, from + 4, scratch.floats, scratch.ints, 4);
+        if (endRead(sequences, slot, sequence)) {
+          this.#seen[slot] = sequence;
+          this.#accept(slot);
+          return;
+        }
+      }
+      this.retries++;
+    }
+    this.#behind = true;
+  }
+
+  #accept(slot: number): void {
+    const old = slot * bodyWords * 2;
+    const ints = this.#copies.ints;
+    const next = this.#scratch.ints;
+    const sameUse =
+      ints[old + bodyInt.used] === next[bodyInt.used] &&
+      ints[old + bodyInt.generation] === next[bodyInt.generation];
+    if (!sameUse && ints[old + bodyInt.used] === 1) {
+      this.#targets.remove(ints, slot * bodyWords * 2 + keyInt, this.port(slot), slot);
+    }
+    if (!sameUse || ints[old + bodyInt.attributesVersion] !== next[bodyInt.attributesVersion]) {
+      this.#identityChanged = true;
+    }
+    for (let i = 0; i < 2; i++)
+      this.#copies.floats[slot * bodyWords + i] = this.#scratch.floats[i]!;
+    for (let i = 4; i < 8; i++) ints[old + i] = next[i]!;
+    const at = slot * bodyWords + bodyWord.report;
+    copyReport(this.#scratch.floats, next, bodyWord.report, this.#copies.floats, ints, at);
+    if (!sameUse) {
+      this.#decoded[slot] = undefined;
+      if (next[bodyInt.used] === 1) {
+        this.#targets.add(ints, slot * bodyWords * 2 + keyInt, this.port(slot), slot);
+      }
+    }
+    this.changed[this.changedCount++] = slot;
+  }
+
+  #grow(slots: number): void {
+    const size = Math.min(this.slotsMax, 2 ** Math.ceil(Math.log2(slots)));
+    const copies = new BodyCopies(size);
+    copies.bytes.set(this.#copies.bytes);
+    this.#copies = copies;
+    this.#seen = grown(this.#seen, size);
+    this.#targets.reserve(size);
+    this.#decodedVersion = grown(this.#decodedVersion, size);
+    this.changed = new Int32Array(size);
+  }
+}
+
+function grown(old: Int32Array<ArrayBuffer>, size: number): Int32Array<ArrayBuffer> {
+  const next = new Int32Array(size);
+  next.set(old);
+  return next;
+}
