@@ -1,0 +1,107 @@
+/** Flags and variables of the picker process. See docs/configuration.md for the strategy file. */
+import { adminOptions, natsOptions, podIdentityOptions } from '@leadsman/service';
+import { z } from 'zod';
+
+const port = z.number().int().min(0).max(65_535);
+const milliseconds = (least: number, most: number) => z.number().int().min(least).max(most);
+
+export const pickerConfigShape = z.object({
+  ...adminOptions(9090),
+  ...natsOptions,
+  ...podIdentityOptions,
+
+  extProcHost: z.string().default('0.0.0.0').describe('Address of the ext_proc server.'),
+  extProcPort: port.default(9002).describe('Port of the ext_proc server; 0: any.'),
+  healthPort: port.default(9003).describe('Port of the gRPC health service; 0: any.'),
+  workers: z
+    .number()
+    .int()
+    .min(1)
+    .max(64)
+    .default(2)
+    .describe('ext_proc threads; they share the port.'),
+  drainGraceMs: milliseconds(0, 600_000)
+    .default(30_000)
+    .describe('How long open exchanges may go on after SIGTERM.'),
+
+  poolSource: z
+    .enum(['kubernetes', 'file', 'view'])
+    .default('kubernetes')
+    .describe('Where pools and endpoints come from.'),
+  poolFile: z.string().default('').describe('YAML file of pools, with --pool-source file.'),
+  poolName: z.string().default('default').describe('Name of the pool, with --pool-source view.'),
+  namespaces: z
+    .array(z.string())
+    .default([])
+    .describe('Namespaces whose pools are served; empty: the own one; *: all.'),
+  inferenceClass: z.string().default('').describe('Serve only pools of this class.'),
+  inferenceClassDefault: z
+    .boolean()
+    .default(false)
+    .describe('Serve pools without a class as well, with --inference-class.'),
+  kubeconfig: z.string().default('').describe('Kubeconfig file; empty: in-cluster account.'),
+
+  collector: z
+    .array(z.string())
+    .default([])
+    .describe('Collector services to read the view from (grpc://host:port), instead of NATS.'),
+  directHost: z.string().default('0.0.0.0').describe('Address of the direct frame server.'),
+  directPort: z
+    .number()
+    .int()
+    .min(-1)
+    .max(65_535)
+    .default(-1)
+    .describe('Port on which sidecars and agents stream frames directly; -1: off, 0: any.'),
+  endpointsMax: z
+    .number()
+    .int()
+    .min(1)
+    .max(131_072)
+    .default(16_384)
+    .describe('Endpoints known at most; memory is used only for those that exist.'),
+  staleAfterMs: milliseconds(100, 600_000)
+    .default(2_000)
+    .describe('Age from which the numbers of an endpoint are not trusted.'),
+  expireAfterMs: milliseconds(1_000, 3_600_000)
+    .default(10_000)
+    .describe('Silence after which an endpoint leaves the view.'),
+
+  configFile: z.string().default('').describe('Strategy file (YAML); empty: see --strategy.'),
+  strategy: z
+    .string()
+    .default('expected-work')
+    .describe('Strategy of every pool, without --config-file.'),
+  replicaName: z
+    .string()
+    .default('')
+    .describe('Name among the replicas; empty: the pod name, else a random one.'),
+
+  tls: z.boolean().default(true).describe('Serve ext_proc by TLS.'),
+  tlsCertFile: z.string().default('').describe('Certificate; empty: self-signed.'),
+  tlsKeyFile: z.string().default('').describe('Key of the certificate.'),
+  bodyBytesMax: z
+    .number()
+    .int()
+    .min(0)
+    .max(1_073_741_824)
+    .default(33_554_432)
+    .describe('Largest request body that is read for a pick.'),
+  requestBodyMode: z
+    .enum(['none', 'streamed', 'buffered', 'buffered_partial', 'full_duplex_streamed'])
+    .default('full_duplex_streamed')
+    .describe('Body mode of gateways that do not state it.'),
+  fallbacks: z
+    .number()
+    .int()
+    .min(0)
+    .max(7)
+    .default(0)
+    .describe('Endpoints named after the first one; only for gateways that walk a list.'),
+  conformance: z
+    .boolean()
+    .default(false)
+    .describe('Obey the headers of the gateway conformance suite. Never in production.'),
+});
+
+export type PickerConfig = Readonly<z.output<typeof pickerConfigShape>>;
