@@ -1,0 +1,74 @@
+/**
+ * Membership from the fleet view itself: every endpoint that reports is a member of one pool.
+ * For a laptop, and for clusters whose gateway knows no InferencePool.
+ *
+ * An endpoint joins with its first report and leaves when the view lets it expire, so a pod that
+ * vanished without a word stays (as stale, the last resort) until then.
+ */
+import type { ViewReader } from '@leadsman/collector';
+import type { Member } from './endpoint.ts';
+import type { MembershipListener, MembershipSource } from './membership.ts';
+
+/** How often the view is looked at for endpoints that came or left, ms. */
+export const viewPollMs = 50;
+
+export class ViewSource implements MembershipSource {
+  readonly #reader: ViewReader;
+  readonly #pool: string;
+  #timer: NodeJS.Timeout | undefined;
+  #told = '';
+
+  /** `reader` must belong to this source alone. */
+  constructor(reader: ViewReader, pool: string) {
+    this.#reader = reader;
+    this.#pool = pool;
+  }
+
+  start(listener: MembershipListener): void {
+    const look = () => {
+      const changed = this.#reader.refresh();
+      if (!changed && this.#timer !== undefined) return;
+      const members = this.#members();
+      // A new LoRA set changes the attributes and no member.
+      const now = JSON.stringify(members);
+      if (now === this.#told) return;
+      this.#told = now;
+      listener.poolChanged({
+        pool: this.#pool,
+        members,
+        authorities: [],
+        objectives: {},
+        reasons: members.length === 0 ? ['no endpoint has reported yet'] : [],
+      });
+    };
+    look();
+    this.#timer = setInterval(look, viewPollMs);
+  }
+
+  notSynced(): string | undefined {
+    return this.#reader.everSynced ? undefined : 'the fleet view has not been complete yet';
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+  }
+
+  #members(): Member[] {
+    const reader = this.#reader;
+    const members: Member[] = [];
+    for (let slot = 0; slot < reader.slots; slot++) {
+      if (!reader.isUsed(slot)) continue;
+      const attributes = reader.attributes(slot);
+      members.push({
+        podKey: reader.podKey(slot),
+        address: reader.address(slot),
+        port: reader.port(slot),
+        rank: reader.rank(slot),
+        podName: attributes?.podName ?? '',
+        namespace: attributes?.namespace ?? '',
+        labels: {},
+      });
+    }
+    return members;
+  }
+}
