@@ -1,4 +1,9 @@
 /** Everything the tests, the demo and the benchmarks share. Never part of an image. */
+
+export * from './kubernetes/api-resource.ts';
+export * from './kubernetes/fake-api-server.ts';
+export * from './kubernetes/fault.ts';
+export * from './kubernetes/objects.ts';
 export * from './launchers/envoy.ts';
 export * from './launchers/nats.ts';
 export * from './launchers/required.ts';
