@@ -1,4 +1,26 @@
+export * from './agent/agent-sink.ts';
+export { Backoff, type BackoffOptions } from './backoff.ts';
 export * from './frame-port.ts';
+export * from './grpc/feed-server.ts';
+export {
+  encodeFrame,
+  FeedMessageError,
+  feedService,
+  pushMethod,
+  type WatchRequest,
+  watchMethod,
+} from './grpc/feed-service.ts';
+export type { PushBounds, PushCounters } from './grpc/push-peer.ts';
+export { type GrpcSink, type GrpcSinkOptions, grpcSink } from './grpc/push-sink.ts';
+export {
+  type LookupAll,
+  lookupAll,
+  parseTarget,
+  type Replica,
+  resolveTargets,
+  type Target,
+} from './grpc/resolve.ts';
+export { clientCredentials, type GrpcClientTls, type GrpcServerTls } from './grpc/tls.ts';
 export type { NatsCounters } from './nats/counters.ts';
 export { CredentialsError, type NatsCredentials } from './nats/credentials.ts';
 export { natsSink, natsSource } from './nats/frames.ts';

@@ -1,0 +1,190 @@
+/**
+ * A sidecar's hop to its node's agent: one POST per frame over a kept connection.
+ *
+ * At most one POST is under way; a frame that comes meanwhile waits, and the next one replaces it.
+ * Newest wins, so an agent that hangs costs one frame of memory.
+ *
+ * For exporter mode `auto` the sink says at once whether the frame is in good hands: `send`
+ * returns `true` only while the agent takes what it is given. A frame that such an agent then
+ * fails to take is given back by `onFailed`, so that the sidecar can publish it itself without a
+ * gap. While the agent is away, some frames are still offered to it, to notice its return; they
+ * count as not sent, as a frame that arrives twice does no harm and one that is lost does.
+ */
+import { frameBytesMax } from '@leadsman/wire';
+import { Pool } from 'undici';
+import type { FrameSink } from '../frame-port.ts';
+
+export const frameContentType = 'application/vnd.leadsman.frame';
+export const agentFramesPath = '/v1/frames';
+
+/**
+ * What became of a POST. `forward`: the agent has no way onward (503). `peer`: it does not believe
+ * that we are this pod (403). `refused`: any other status.
+ */
+export type AgentOutcome =
+  | 'accepted'
+  | 'forward'
+  | 'peer'
+  | 'refused'
+  | 'timeout'
+  | 'unreachable'
+  | 'superseded';
+
+export interface AgentSinkOptions {
+  /** `http://10.0.0.1:9410` */
+  url: string;
+  /** Source address, where one machine plays several pods. */
+  localAddress?: string;
+  /** A POST with its answer, connecting included, ms. */
+  timeoutMs?: number;
+  /** Distance of offers to an agent that is away, ms. */
+  probeEveryMs?: number;
+  nowMs?: () => number;
+  /** Gives back a frame that an accepting agent did not take. */
+  onFailed?: (frame: Uint8Array, outcome: AgentOutcome) => void;
+}
+
+export interface AgentSink extends FrameSink {
+  readonly outcomes: Readonly<Record<AgentOutcome, number>>;
+  /** The latest one; `undefined` before the first answer. */
+  readonly lastOutcome: AgentOutcome | undefined;
+  /** Calls `listener` whenever {@link FrameSink.connected} changes; returns the undo. */
+  onState(listener: (accepting: boolean) => void): () => void;
+}
+
+/** Returns at once; nothing is opened before the first frame. */
+export function agentSink(options: AgentSinkOptions): AgentSink {
+  return new HttpAgentSink(options);
+}
+
+class HttpAgentSink implements AgentSink {
+  readonly frameBytesMax = frameBytesMax;
+  readonly outcomes: Record<AgentOutcome, number> = {
+    accepted: 0,
+    forward: 0,
+    peer: 0,
+    refused: 0,
+    timeout: 0,
+    unreachable: 0,
+    superseded: 0,
+  };
+  lastOutcome: AgentOutcome | undefined;
+  readonly #options: AgentSinkOptions;
+  readonly #timeoutMs: number;
+  readonly #probeEveryMs: number;
+  readonly #nowMs: () => number;
+  readonly #pool: Pool;
+  readonly #listeners = new Set<(accepting: boolean) => void>();
+  #accepting = false;
+  #posting: Promise<void> | undefined;
+  #waiting: Uint8Array | undefined;
+  #offeredMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: AgentSinkOptions) {
+    this.#options = options;
+    this.#timeoutMs = options.timeoutMs ?? 500;
+    this.#probeEveryMs = options.probeEveryMs ?? 250;
+    this.#nowMs = options.nowMs ?? (() => performance.now());
+    this.#pool = new Pool(options.url, {
+      connections: 1,
+      connect: { timeout: this.#timeoutMs },
+      // Shorter than the agent's own idle limit: the client should be the one that closes.
+      keepAliveTimeout: 60_000,
+      ...(options.localAddress === undefined ? {} : { localAddress: options.localAddress }),
+    });
+  }
+
+  get connected(): boolean {
+    return this.#accepting;
+  }
+
+  send(frame: Uint8Array): boolean {
+    if (!this.#accepting) {
+      const nowMs = this.#nowMs();
+      if (this.#posting === undefined && nowMs - this.#offeredMs >= this.#probeEveryMs) {
+        this.#offeredMs = nowMs;
+        this.#post(frame, false);
+      }
+      return false;
+    }
+    if (this.#posting === undefined) {
+      this.#post(frame, true);
+      return true;
+    }
+    if (this.#waiting !== undefined) this.outcomes.superseded++;
+    this.#waiting = frame;
+    return true;
+  }
+
+  onState(listener: (accepting: boolean) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    await this.#posting;
+    await this.#pool.destroy();
+  }
+
+  /** `relied`: the caller was told that the frame is in good hands. */
+  #post(frame: Uint8Array, relied: boolean): void {
+    this.#posting = this.#exchange(frame).then((outcome) => {
+      this.#posting = undefined;
+      this.outcomes[outcome]++;
+      this.lastOutcome = outcome;
+      const waiting = this.#waiting;
+      this.#waiting = undefined;
+      this.#setAccepting(outcome === 'accepted');
+      if (outcome === 'accepted') {
+        if (waiting !== undefined) this.#post(waiting, true);
+        return;
+      }
+      this.#offeredMs = this.#nowMs();
+      if (relied) this.#options.onFailed?.(frame, outcome);
+      if (waiting !== undefined) this.#options.onFailed?.(waiting, outcome);
+    });
+  }
+
+  async #exchange(frame: Uint8Array): Promise<AgentOutcome> {
+    const signal = AbortSignal.timeout(this.#timeoutMs);
+    let status: number;
+    try {
+      status = await this.#request(frame, signal);
+    } catch (error) {
+      // The agent may have closed the kept connection just now; frames may arrive twice.
+      if (signal.aborted) return 'timeout';
+      if (!isClosedSocket(error)) return 'unreachable';
+      try {
+        status = await this.#request(frame, signal);
+      } catch {
+        return signal.aborted ? 'timeout' : 'unreachable';
+      }
+    }
+    if (status === 204) return 'accepted';
+    if (status === 503) return 'forward';
+    return status === 403 ? 'peer' : 'refused';
+  }
+
+  async #request(frame: Uint8Array, signal: AbortSignal): Promise<number> {
+    const { statusCode, body } = await this.#pool.request({
+      method: 'POST',
+      path: agentFramesPath,
+      headers: { 'content-type': frameContentType },
+      body: frame,
+      signal,
+    });
+    await body.dump();
+    return statusCode;
+  }
+
+  #setAccepting(accepting: boolean): void {
+    if (accepting === this.#accepting) return;
+    this.#accepting = accepting;
+    for (const listener of this.#listeners) listener(accepting);
+  }
+}
+
+function isClosedSocket(error: unknown): boolean {
+  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+}

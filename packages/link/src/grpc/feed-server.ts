@@ -1,0 +1,170 @@
+/**
+ * Direct transport, collector's side: takes the streams of all senders, and serves watchers where
+ * the collector gives a handler for them.
+ *
+ * Frames are handed on in the call that decoded them; there is no queue of our own. When the
+ * process is slow, HTTP/2 flow control stops the senders, which then keep only what is newest.
+ */
+import { Server, type ServerDuplexStream, type ServerWritableStream, status } from '@grpc/grpc-js';
+import { formatHostPort, frameBytesMax } from '@leadsman/wire';
+import type { FrameSource } from '../frame-port.ts';
+import { feedService, type WatchRequest } from './feed-service.ts';
+import { type GrpcServerTls, serverCredentials } from './tls.ts';
+
+export type WatchCall = ServerWritableStream<WatchRequest, Uint8Array>;
+
+export interface FeedServerOptions {
+  host: string;
+  /** 0: any. */
+  port: number;
+  tls?: GrpcServerTls;
+  /** Serves `Feed/Watch`; without it watchers are told `UNIMPLEMENTED`. */
+  watch?: (call: WatchCall) => void;
+  /** Streams of senders at once; one per node or pod. */
+  streamsMax?: number;
+  /** How long a stop waits for calls to end, ms. */
+  graceMs?: number;
+}
+
+export interface FeedServer extends FrameSource {
+  /** Binds; returns the port. Rejects when that fails. */
+  listen(): Promise<number>;
+  readonly streams: number;
+  readonly counters: Readonly<FeedServerCounters>;
+}
+
+export interface FeedServerCounters {
+  frames: number;
+  bytes: number;
+  refusedStreams: number;
+  /** Streams that ended with an error: a sender that vanished, bytes that are no message. */
+  failedStreams: number;
+  /** Frames whose handler threw. */
+  handlerErrors: number;
+}
+
+/** Confirmations of one stream, at most this often, ms. */
+const confirmEveryMs = 100;
+
+/** Builds the server; `start` gives the frames' handler, `listen` opens the port. */
+export function grpcFrameServer(options: FeedServerOptions): FeedServer {
+  return new PushServer(options);
+}
+
+type PushCall = ServerDuplexStream<Uint8Array, number>;
+
+class PushServer implements FeedServer {
+  readonly counters: FeedServerCounters = {
+    frames: 0,
+    bytes: 0,
+    refusedStreams: 0,
+    failedStreams: 0,
+    handlerErrors: 0,
+  };
+  readonly #options: FeedServerOptions;
+  readonly #server: Server;
+  readonly #calls = new Set<PushCall>();
+  #onFrame: ((frame: Uint8Array) => void) | undefined;
+
+  constructor(options: FeedServerOptions) {
+    this.#options = options;
+    this.#server = new Server({
+      'grpc.max_receive_message_length': frameBytesMax + 64,
+      // A peer that vanished without a word is noticed within 40 s.
+      'grpc.keepalive_time_ms': 30_000,
+      'grpc.keepalive_timeout_ms': 10_000,
+    });
+    this.#server.addService(feedService, {
+      Push: (call: PushCall) => this.#push(call),
+      Watch: (call: WatchCall) => this.#watch(call),
+    });
+  }
+
+  get connected(): boolean {
+    return this.#calls.size > 0;
+  }
+
+  get streams(): number {
+    return this.#calls.size;
+  }
+
+  start(onFrame: (frame: Uint8Array) => void): void {
+    this.#onFrame ??= onFrame;
+  }
+
+  async listen(): Promise<number> {
+    const { host, port, tls } = this.#options;
+    const credentials = await serverCredentials(tls);
+    return new Promise((resolve, reject) => {
+      this.#server.bindAsync(formatHostPort(host, port), credentials, (error, bound) => {
+        if (error === null) resolve(bound);
+        else reject(error);
+      });
+    });
+  }
+
+  async close(): Promise<void> {
+    // Senders have no reason to end by themselves: they are told to go elsewhere.
+    for (const call of this.#calls) call.end();
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => {
+        this.#server.forceShutdown();
+        resolve();
+      }, this.#options.graceMs ?? 1_000);
+      this.#server.tryShutdown(() => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
+  }
+
+  #push(call: PushCall): void {
+    if (this.#calls.size >= (this.#options.streamsMax ?? 20_000)) {
+      this.counters.refusedStreams++;
+      call.emit('error', { code: status.RESOURCE_EXHAUSTED, details: 'too many senders' });
+      return;
+    }
+    this.#calls.add(call);
+    let frames = 0;
+    let confirmed = 0;
+    let timer: NodeJS.Timeout | undefined;
+    const confirm = () => {
+      timer = undefined;
+      confirmed = frames;
+      call.write(frames);
+    };
+    const end = () => {
+      clearTimeout(timer);
+      this.#calls.delete(call);
+    };
+    call.write(0);
+    call.on('data', (frame: Uint8Array) => {
+      frames++;
+      this.counters.frames++;
+      this.counters.bytes += frame.length;
+      try {
+        this.#onFrame?.(frame);
+      } catch {
+        // As over NATS: one frame that is not taken must not end the stream of all others.
+        this.counters.handlerErrors++;
+      }
+      timer ??= setTimeout(confirm, confirmEveryMs);
+    });
+    call.on('end', () => {
+      if (confirmed < frames && !call.destroyed) call.write(frames);
+      call.end();
+      end();
+    });
+    call.on('error', () => {
+      this.counters.failedStreams++;
+      end();
+    });
+    call.on('cancelled', end);
+    call.on('close', end);
+  }
+
+  #watch(call: WatchCall): void {
+    if (this.#options.watch !== undefined) this.#options.watch(call);
+    else call.emit('error', { code: status.UNIMPLEMENTED, details: 'this collector is no view' });
+  }
+}
