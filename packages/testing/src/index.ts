@@ -1,5 +1,9 @@
 /** Everything the tests, the demo and the benchmarks share. Never part of an image. */
 
+export * from './engine-simulator/faults.ts';
+export * from './engine-simulator/launch.ts';
+export * from './engine-simulator/messages.ts';
+export * from './engine-simulator/simulator.ts';
 export * from './kubernetes/api-resource.ts';
 export * from './kubernetes/fake-api-server.ts';
 export * from './kubernetes/fault.ts';
