@@ -1,5 +1,9 @@
 /** Everything the tests, the demo and the benchmarks share. Never part of an image. */
 
+export * from './engine-model/engine-model.ts';
+export * from './engine-model/gauges.ts';
+export * from './engine-model/parameters.ts';
+export type { EngineRequest } from './engine-model/sequence.ts';
 export * from './engine-simulator/faults.ts';
 export * from './engine-simulator/launch.ts';
 export * from './engine-simulator/messages.ts';
@@ -14,3 +18,4 @@ export * from './launchers/required.ts';
 export * from './launchers/tool-version.ts';
 export * from './process/child-process.ts';
 export * from './process/wait-until.ts';
+export * from './random.ts';
