@@ -1,0 +1,47 @@
+import { createLogger } from '@leadsman/service';
+import { afterEach, expect, it } from 'vitest';
+import { WorkerPool } from './worker-pool.ts';
+
+const entry = new URL(
+  `data:text/javascript,${encodeURIComponent(`
+    import { parentPort, workerData } from 'node:worker_threads';
+    parentPort.on('message', (message) => {
+      if (message === 'die') throw new Error('on purpose');
+      parentPort.postMessage(workerData.name + ':' + message);
+    });`)}`,
+);
+
+let pool: WorkerPool<string, string> | undefined;
+afterEach(() => pool?.stop());
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error('condition did not come true');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}
+
+it('tells all threads the same, and starts a dead one again with what it must know', async () => {
+  const heard: string[] = [];
+  const exits: number[] = [];
+  pool = new WorkerPool<string, string>({
+    count: 2,
+    entry,
+    dataFor: (worker) => ({ name: `w${worker}` }),
+    greetings: () => ['hello'],
+    onMessage: (_, message) => heard.push(message),
+    onExit: (worker) => exits.push(worker),
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  });
+  pool.start();
+  await until(() => heard.length === 2);
+  pool.post('again');
+  await until(() => heard.length === 4);
+  expect([...heard].sort()).toEqual(['w0:again', 'w0:hello', 'w1:again', 'w1:hello']);
+  pool.postTo(1, 'die');
+  await until(() => heard.length === 5);
+  expect(heard[4]).toBe('w1:hello');
+  expect(exits).toEqual([1]);
+  expect(pool).toMatchObject({ restarts: 1, running: 2 });
+});
