@@ -1,4 +1,9 @@
 export * from './error.ts';
+export type { IngestCounters } from './ingest/counters.ts';
+export { FeedWatch, syncAfterMsDefault } from './ingest/feed-watch.ts';
+export { expireAfterMsDefault } from './ingest/fleet.ts';
+export { FrameIngest, type FrameIngestOptions } from './ingest/frame-ingest.ts';
+export { tickMs } from './ingest/stall-guard.ts';
 export * from './view/endpoint-state.ts';
 export {
   createView,

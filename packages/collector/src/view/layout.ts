@@ -123,7 +123,7 @@ export class ViewMemory {
   readonly sequences: Int32Array<SharedArrayBuffer>;
   readonly bodyFloats: Float64Array<SharedArrayBuffer>;
   readonly bodyInts: Int32Array<SharedArrayBuffer>;
-  readonly attributeLengths: DataView<SharedArrayBuffer>;
+  readonly attributeView: DataView<SharedArrayBuffer>;
   readonly attributes: Uint8Array<SharedArrayBuffer>;
 
   constructor(shared: SharedArrayBuffer) {
@@ -139,7 +139,7 @@ export class ViewMemory {
     this.bodyFloats = new Float64Array(shared, bodies, slotsMax * bodyWords);
     this.bodyInts = new Int32Array(shared, bodies, slotsMax * bodyWords * 2);
     const attributes = attributesOffset(slotsMax);
-    this.attributeLengths = new DataView(shared, attributes);
+    this.attributeView = new DataView(shared, attributes);
     this.attributes = new Uint8Array(shared, attributes);
   }
 }

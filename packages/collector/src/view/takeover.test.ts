@@ -1,7 +1,7 @@
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { expect, test } from 'vitest';
+import { sampleWords } from '../sample-report.ts';
 import { bodyWords, createView, headerWord, ViewMemory } from './layout.ts';
-import { sampleWords } from './sample-report.ts';
 import { beginWrite } from './sequence.ts';
 import { ViewReader } from './view-reader.ts';
 import { ViewWriter } from './view-writer.ts';

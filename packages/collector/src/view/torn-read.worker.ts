@@ -7,8 +7,8 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { metricsCount } from '@leadsman/wire';
+import { sampleWords } from '../sample-report.ts';
 import { bodyWord, bodyWords, copyReport, headerWord, ViewMemory } from './layout.ts';
-import { sampleWords } from './sample-report.ts';
 import { ViewReader } from './view-reader.ts';
 import { ViewWriter } from './view-writer.ts';
 

@@ -234,13 +234,13 @@ export class ViewReader {
    */
   attributesRecord(slot: number): Uint8Array | undefined {
     if (this.attributesVersion(slot) === 0) return undefined;
-    const { sequences, attributes, attributeLengths, bodyInts } = this.#memory;
+    const { sequences, attributes, attributeView, bodyInts } = this.#memory;
     const at = slot * attributesSlotBytes;
     const ints = slot * bodyWords * 2;
     for (let attempt = 0; attempt < readAttemptsMax; attempt++) {
       const sequence = beginRead(sequences, slot);
       if (isBeingWritten(sequence)) continue;
-      const length = Math.min(attributeLengths.getUint32(at, true), attributesSlotBytes - 8);
+      const length = Math.min(attributeView.getUint32(at, true), attributesSlotBytes - 8);
       for (let i = 0; i < length; i++) this.#attributesScratch[i] = attributes[at + 8 + i]!;
       const version = bodyInts[ints + bodyInt.attributesVersion]!;
       const generation = bodyInts[ints + bodyInt.generation]!;

@@ -109,14 +109,14 @@ export class ViewWriter {
 
   /** Stores the attributes record of a used slot (at most {@link attributesBytesMax} bytes). */
   storeAttributes(slot: number, record: Uint8Array): void {
-    const { sequences, bodyInts, attributes, attributeLengths } = this.#memory;
+    const { sequences, bodyInts, attributes, attributeView } = this.#memory;
     const versionAt = slot * bodyWords * 2 + bodyInt.attributesVersion;
     const at = slot * attributesSlotBytes;
     if (record.length > attributesSlotBytes - 8) {
       throw new CollectorError(collectorErrorCode.bounds, `attributes of ${record.length} bytes`);
     }
     beginWrite(sequences, slot);
-    attributeLengths.setUint32(at, record.length, true);
+    attributeView.setUint32(at, record.length, true);
     attributes.set(record, at + 8);
     // Never 0 again for this use of the slot: 0 means that there are none.
     bodyInts[versionAt] = (bodyInts[versionAt]! + 1) | 0 || 1;

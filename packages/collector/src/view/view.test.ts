@@ -1,8 +1,8 @@
 import { encodeAttributes, metric, podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { expect, test } from 'vitest';
 import { CollectorError } from '../error.ts';
+import { type SampleOptions, sampleWords } from '../sample-report.ts';
 import { createView, feedState, slotsLimit } from './layout.ts';
-import { type SampleOptions, sampleWords } from './sample-report.ts';
 import { ViewReader } from './view-reader.ts';
 import { ViewWriter } from './view-writer.ts';
 

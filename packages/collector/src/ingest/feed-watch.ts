@@ -1,0 +1,30 @@
+/**
+ * How complete the view is, from whether its source is connected and for how long. Every sender
+ * repeats all it knows each second, so a source that has been connected for longer has told all.
+ */
+import { keyframeIntervalMs } from '@leadsman/wire';
+import { type FeedState, feedState } from '../view/layout.ts';
+
+/** One keyframe interval, and half of one for the way and for jitter. */
+export const syncAfterMsDefault = keyframeIntervalMs * 1.5;
+
+export class FeedWatch {
+  readonly #syncAfterMs: number;
+  #connectedAtMs = Number.NaN;
+  #everConnected = false;
+
+  constructor(syncAfterMs: number = syncAfterMsDefault) {
+    this.#syncAfterMs = syncAfterMs;
+  }
+
+  /** The state at `nowMs`, given whether the source is connected then. */
+  update(connected: boolean, nowMs: number): FeedState {
+    if (!connected) {
+      this.#connectedAtMs = Number.NaN;
+      return this.#everConnected ? feedState.disconnected : feedState.never;
+    }
+    this.#everConnected = true;
+    if (Number.isNaN(this.#connectedAtMs)) this.#connectedAtMs = nowMs;
+    return nowMs - this.#connectedAtMs >= this.#syncAfterMs ? feedState.synced : feedState.syncing;
+  }
+}
