@@ -26,5 +26,5 @@ export function cachedToolPath(name: ToolName, env?: Environment): string;
 export function locateTool(name: ToolName, env?: Environment): string | undefined;
 export function ensureTools(options?: {
   env?: Environment;
-  log?: (line: string) => void;
+  say?: (line: string) => void;
 }): Promise<ToolPaths>;

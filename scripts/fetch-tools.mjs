@@ -80,33 +80,35 @@ export function locateTool(name, env = process.env) {
 
 /**
  * Makes every tool available that can be. Returns the paths found (undefined: not available) and
- * a message for people per missing tool. `log` gets one line per step that takes time; nothing
+ * a message for people per missing tool. `say` gets one line per step that takes time; nothing
  * when all is there already.
  */
-export async function ensureTools({ env = process.env, log = () => {} } = {}) {
+export async function ensureTools({ env = process.env, say = () => {} } = {}) {
   const found = {};
   const problems = [];
   for (const name of Object.keys(tools)) {
     try {
-      found[name] = locateTool(name, env) ?? (await fetchTool(name, env, log));
+      found[name] = locateTool(name, env) ?? (await fetchTool(name, env, say));
     } catch (error) {
       found[name] = undefined;
-      problems.push(`${tools[name].title}: ${error.message}`);
+      const problem = `${tools[name].title} is missing. ${error.message}`;
+      problems.push(problem);
+      say(problem);
     }
   }
   return { envoy: found.envoy, nats: found.nats, problems };
 }
 
-async function fetchTool(name, env, log) {
+async function fetchTool(name, env, say) {
   const tool = tools[name];
   const target = cachedToolPath(name, env);
   const folder = join(target, '..');
   await mkdir(join(folder, '..'), { recursive: true });
-  const unlock = await lock(`${folder}.lock`, target, log);
+  const unlock = await lock(`${folder}.lock`, target, say);
   try {
     if (isExecutable(target)) return target;
     checkPython(tool);
-    log(`fetching ${tool.title} ${tool.version} (once per user, into ${folder})`);
+    say(`fetching ${tool.title} ${tool.version} (once per user, into ${folder})`);
     // Beside the target, as a rename does not cross file systems.
     const fresh = await mkdtemp(`${folder}.part-`);
     try {
@@ -182,7 +184,7 @@ function python(tool, args) {
 }
 
 /** Waits for the lock, or for `target` to appear. Returns the function that lets it go. */
-async function lock(path, target, log) {
+async function lock(path, target, say) {
   let told = false;
   for (;;) {
     try {
@@ -206,7 +208,7 @@ async function lock(path, target, log) {
     if (age > lockStaleMs) await rm(path, { recursive: true, force: true });
     else if (!told) {
       told = true;
-      log(`another process is fetching ${target}; waiting for it`);
+      say(`another process is fetching ${target}; waiting for it`);
     }
     await delay(200);
   }
@@ -222,10 +224,9 @@ function isExecutable(path) {
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  const result = await ensureTools({ log: (line) => process.stderr.write(`${line}\n`) });
+  const result = await ensureTools({ say: (line) => process.stderr.write(`${line}\n`) });
   for (const name of Object.keys(tools)) {
     process.stdout.write(`${tools[name].title}: ${result[name] ?? 'missing'}\n`);
   }
-  for (const problem of result.problems) process.stderr.write(`${problem}\n`);
   process.exitCode = result.problems.length === 0 ? 0 : 1;
 }
