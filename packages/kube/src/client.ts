@@ -75,7 +75,8 @@ export class KubeClient {
       options = await this.access.authenticate();
     } catch (cause) {
       if (cause instanceof KubeError) throw cause;
-      throw new KubeError(kubeErrorCode.unauthorized, 'no credentials', { cause });
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new KubeError(kubeErrorCode.unauthorized, `no credentials: ${why}`, { cause });
     }
     const body = settings.body === undefined ? undefined : JSON.stringify(settings.body);
     const headers = {

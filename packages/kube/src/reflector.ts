@@ -24,7 +24,7 @@ import { Store, type StoreCounts, type StoreListener } from './store.ts';
 
 export interface ReflectorListener<T> extends StoreListener<T> {
   /** A list has been taken whole: the first, and each later one. */
-  synced?(): void;
+  listed?(): void;
   /** The state changed: `undefined` all is well, else why not, with a line for people. */
   state?(reason: KubeErrorCode | undefined, message: string): void;
 }
@@ -96,7 +96,8 @@ export class Reflector<T> {
   readonly #stopped = new AbortController();
   readonly #numbers = { lists: 0, watches: 0, events: 0, failures: 0 };
   #version: string | undefined;
-  #synced = false;
+  #listed = false;
+  #watched = false;
   #reason: KubeErrorCode | undefined = kubeErrorCode.connect;
   #message = 'not asked yet';
   #running: Promise<void> | undefined;
@@ -123,8 +124,16 @@ export class Reflector<T> {
   }
 
   /** Whether a complete list has ever been taken. */
+  get listed(): boolean {
+    return this.#listed;
+  }
+
+  /**
+   * Whether a list was taken and the server has agreed to a watch. Stays true when the server
+   * goes away: what is known is then as good as anybody's knowledge.
+   */
   get synced(): boolean {
-    return this.#synced;
+    return this.#listed && this.#watched;
   }
 
   /** `undefined` while a watch is open, else why there is none. */
@@ -185,8 +194,8 @@ export class Reflector<T> {
     if (this.#stopped.signal.aborted) return;
     this.#store.replace(listed);
     this.#version = version;
-    this.#synced = true;
-    this.#options.listener.synced?.();
+    this.#listed = true;
+    this.#options.listener.listed?.();
   }
 
   #read(into: Map<string, T | undefined>): Promise<string> {
@@ -229,6 +238,7 @@ export class Reflector<T> {
         },
         (event) => this.#onEvent(event),
         () => {
+          this.#watched = true;
           this.#setState(undefined, 'watching');
           timer = setTimeout(() => {
             proven = true;
@@ -283,7 +293,7 @@ export class Reflector<T> {
         await this.#read(listed);
         if (this.#stopped.signal.aborted) return;
         this.#store.endAudit(audit, listed);
-        this.#options.listener.synced?.();
+        this.#options.listener.listed?.();
       } catch (error) {
         this.#store.endAudit(audit);
         if (!(error instanceof KubeError)) throw error;

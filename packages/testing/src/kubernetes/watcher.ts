@@ -31,7 +31,8 @@ export class Watcher {
   }
 
   send(type: string, object: unknown): void {
-    if (!this.silent) this.#response.write(`${JSON.stringify({ type, object })}\n`);
+    if (this.silent || this.#response.writableEnded) return;
+    this.#response.write(`${JSON.stringify({ type, object })}\n`);
   }
 
   tell(change: Change): void {
