@@ -1,0 +1,102 @@
+/**
+ * The agent's core: takes frames of its node's pods, and says when and what to send on.
+ *
+ * ```
+ *   take() ──> table of newest records ──flush()──> frames of what changed, or a keyframe
+ * ```
+ *
+ * Pure but for the sink it is given: time comes as an argument, so every interleaving can be
+ * tested. Invariants: a target's records never go back in (epoch, position); a record stops
+ * waiting only when a frame with it was taken by the sink; what the sink refuses stays newest and
+ * is sent once it takes frames again, never queued; the table is bounded.
+ *
+ * Cost: about 2 µs per report taken and 1 µs per report sent (bench fleet), no timer of its own.
+ */
+import type { FrameSender } from '@leadsman/wire';
+import { type BatchBounds, batchBoundsDefault } from './bounds.ts';
+import { type BatchCounters, createBatchCounters } from './counters.ts';
+import { Packer, type PackSink } from './packer.ts';
+import type { Target } from './target.ts';
+import { type TakeResult, TargetTable } from './target-table.ts';
+
+export interface BatchSink extends PackSink {
+  readonly connected: boolean;
+}
+
+export interface BatcherOptions {
+  /** 16 random bytes and the process's start time. */
+  sender: FrameSender;
+  sink: BatchSink;
+  bounds?: Partial<BatchBounds>;
+  /** 0..1, exclusive: spreads the keyframes of a cluster's agents over their interval. */
+  keyframePhase?: number;
+  nowMs: number;
+}
+
+export class Batcher {
+  readonly counters: BatchCounters = createBatchCounters();
+  readonly bounds: BatchBounds;
+  readonly #sink: BatchSink;
+  readonly #table: TargetTable;
+  readonly #packer: Packer;
+  #waiting = false;
+  #wasConnected = false;
+  #lastFlushMs = Number.NEGATIVE_INFINITY;
+  #retryMs = Number.NEGATIVE_INFINITY;
+  #keyframeMs: number;
+
+  constructor(options: BatcherOptions) {
+    this.bounds = { ...batchBoundsDefault, ...options.bounds };
+    this.#sink = options.sink;
+    this.#table = new TargetTable(this.bounds, this.counters);
+    this.#packer = new Packer(options.sender, this.counters, options.sink.frameBytesMax);
+    this.#keyframeMs = options.nowMs + this.bounds.keyframeMs * (options.keyframePhase ?? 0);
+  }
+
+  get targets(): ReadonlyMap<string, Target> {
+    return this.#table.targets;
+  }
+
+  /** Applies a frame whole, or refuses it whole. See {@link TargetTable.take}. */
+  take(frame: Uint8Array, peer: Uint8Array | undefined, nowMs: number): TakeResult {
+    const result = this.#table.take(frame, peer, nowMs);
+    if (result.status === 'taken') this.#waiting = true;
+    return result;
+  }
+
+  /** When {@link flush} wants to be called next, ms on the caller's clock. */
+  dueMs(): number {
+    const changesMs = this.#waiting
+      ? this.#lastFlushMs + this.bounds.windowMs
+      : Number.POSITIVE_INFINITY;
+    return Math.max(Math.min(changesMs, this.#keyframeMs), this.#retryMs);
+  }
+
+  /** Sends what is due. Calling it early or often does no harm. */
+  flush(nowMs: number): void {
+    if (nowMs < this.dueMs()) return;
+    const sink = this.#sink;
+    if (!sink.connected) {
+      this.#wasConnected = false;
+      this.#retryMs = nowMs + this.bounds.retryMs;
+      return;
+    }
+    this.#packer.resize(sink.frameBytesMax);
+    const targets = this.#table.targets.values();
+    let sent = true;
+    // After a break the receivers may be others, or have forgotten: tell them everything.
+    if (nowMs >= this.#keyframeMs || !this.#wasConnected) {
+      this.#table.expire(nowMs);
+      sent = this.#packer.sendKeyframe(targets, sink, nowMs);
+      if (sent) {
+        this.counters.keyframes++;
+        this.#keyframeMs = nowMs + this.bounds.keyframeMs;
+      }
+    } else if (this.#waiting) sent = this.#packer.sendChanges(targets, sink, nowMs);
+    this.#wasConnected = sent;
+    if (sent) {
+      this.#waiting = false;
+      this.#lastFlushMs = nowMs;
+    } else this.#retryMs = nowMs + this.bounds.retryMs;
+  }
+}

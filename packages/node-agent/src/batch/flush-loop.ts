@@ -1,0 +1,53 @@
+/**
+ * Calls the batcher when it is due: the one timer of the agent's data path.
+ *
+ * A batch that is due at once waits for the end of this turn of the event loop, so that reports
+ * which arrived together leave together.
+ */
+import type { Batcher } from './batcher.ts';
+
+export class FlushLoop {
+  readonly #batcher: Batcher;
+  readonly #nowMs: () => number;
+  #timer: NodeJS.Timeout | undefined;
+  #immediate: NodeJS.Immediate | undefined;
+  #armedMs = Number.POSITIVE_INFINITY;
+  #stopped = false;
+
+  constructor(batcher: Batcher, nowMs: () => number) {
+    this.#batcher = batcher;
+    this.#nowMs = nowMs;
+    this.wake();
+  }
+
+  /** To be called after something was taken. Costs a comparison when nothing changes. */
+  wake(): void {
+    if (this.#stopped || this.#immediate !== undefined) return;
+    const dueMs = this.#batcher.dueMs();
+    if (dueMs >= this.#armedMs) return;
+    clearTimeout(this.#timer);
+    this.#armedMs = dueMs;
+    const waitMs = dueMs - this.#nowMs();
+    // Timers have a grain of 1 ms and fire late rather than early.
+    if (waitMs < 1) this.#immediate = setImmediate(() => this.#fire());
+    else this.#timer = setTimeout(() => this.#fire(), waitMs);
+  }
+
+  /** Sends what waits, and ends. */
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    clearImmediate(this.#immediate);
+    const dueMs = this.#batcher.dueMs();
+    const nowMs = this.#nowMs();
+    if (dueMs <= nowMs + this.#batcher.bounds.windowMs) this.#batcher.flush(Math.max(nowMs, dueMs));
+  }
+
+  #fire(): void {
+    this.#immediate = undefined;
+    this.#armedMs = Number.POSITIVE_INFINITY;
+    // A timer may fire a fraction of its grain before the time asked for.
+    this.#batcher.flush(Math.max(this.#nowMs(), this.#batcher.dueMs()));
+    this.wake();
+  }
+}
