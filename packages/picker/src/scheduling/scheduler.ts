@@ -6,6 +6,7 @@
  * happen exactly once on any end of the exchange; a second release of a ticket is ignored.
  */
 import type { Endpoint } from '../pool/endpoint.ts';
+import type { BlockHashes } from './prefix/block-hash.ts';
 
 /** What is known of a request when it is picked for. */
 export interface RequestFacts {
@@ -16,6 +17,8 @@ export interface RequestFacts {
   model: string;
   /** UTF-8 of the prompt text, bounded by the exchange; valid during the call only. */
   prompt: Uint8Array | undefined;
+  /** The prompt's block hashes when the caller has them already; `prompt` is then not read. */
+  blocks?: BlockHashes;
   /** Estimated tokens of the whole prompt, 0 unknown. */
   promptTokens: number;
   /** What the request allows the engine to generate, 0 unknown. */

@@ -1,0 +1,63 @@
+/**
+ * What is in flight at each endpoint as far as pickers know: this process's own requests, counted
+ * at once in the shared in-flight table, plus what the other replicas last said of theirs.
+ *
+ * Every number is by in-flight index (`Endpoint.index`). The remote words have one writer, the
+ * main thread, and plain Int32 loads of other threads never tear; a worker may read a word a few
+ * microseconds late, which is nothing beside the 20 ms between two messages of a replica.
+ */
+import { InFlightField, type InFlightTable, inFlightFields } from '../in-flight/table.ts';
+
+/** Words of the remote part: the fields of the in-flight table by endpoint. */
+export function createRemoteBuffer(endpointsMax: number): SharedArrayBuffer {
+  return new SharedArrayBuffer((endpointsMax * inFlightFields + remoteHeaderWords) * 4);
+}
+
+/** Words before the endpoints' ones: live replicas besides this one, share delay in ms. */
+export const remoteHeaderWords = 2;
+export const remoteHeader = { replicas: 0, shareDelayMs: 1 } as const;
+
+export class Ledger {
+  readonly inFlight: InFlightTable;
+  readonly #remote: Int32Array;
+
+  constructor(inFlight: InFlightTable, remote: SharedArrayBuffer) {
+    this.inFlight = inFlight;
+    this.#remote = new Int32Array(remote);
+  }
+
+  /** Other replicas that are alive and tell of their requests in time. */
+  get otherReplicas(): number {
+    return this.#remote[remoteHeader.replicas] ?? 0;
+  }
+
+  /** How old another replica's numbers are at most when they arrive, ms. */
+  get shareDelayMs(): number {
+    return this.#remote[remoteHeader.shareDelayMs] ?? 0;
+  }
+
+  /** Requests sent to the endpoint that have not ended. */
+  requests(index: number): number {
+    return this.#sum(index, InFlightField.requests);
+  }
+
+  /** Uncached prompt tokens of the requests without a first token. */
+  pendingTokens(index: number): number {
+    return this.#sum(index, InFlightField.pendingTokens);
+  }
+
+  /** Requests past their first token. */
+  decoding(index: number): number {
+    return this.#sum(index, InFlightField.decoding);
+  }
+
+  /** Prompt tokens of all requests in flight. */
+  promptTokens(index: number): number {
+    return this.#sum(index, InFlightField.promptTokens);
+  }
+
+  #sum(index: number, field: InFlightField): number {
+    const remote = this.#remote[remoteHeaderWords + index * inFlightFields + field] ?? 0;
+    return this.inFlight.total(index, field) + remote;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * When a pool has no room for requests that may be refused.
+ *
+ * Rule: a pool is saturated when it has fresh endpoints and each of them is: `queueRequests` or
+ * more wait in its engine, or its fullest rank's KV cache is filled to `kvCacheUsageRatio`. A pool
+ * without fresh endpoints is neither saturated nor idle; it is *blind*, and requests are spread.
+ */
+import type { CandidateTable } from './candidate-table.ts';
+import { trust } from './freshness.ts';
+
+export interface SaturationLimits {
+  queueRequests: number;
+  kvCacheUsageRatio: number;
+}
+
+export const saturationLimitsDefault: SaturationLimits = {
+  queueRequests: 5,
+  kvCacheUsageRatio: 0.8,
+};
+
+/** Whether one endpoint is saturated; unknown numbers say nothing. */
+export function isSaturated(
+  table: CandidateTable,
+  position: number,
+  limits: SaturationLimits,
+): boolean {
+  return (
+    table.waitingRequests[position]! >= limits.queueRequests ||
+    table.kvCacheUsageMaxRatio[position]! >= limits.kvCacheUsageRatio
+  );
+}
+
+/** Whether every fresh endpoint of the pool is saturated, and there is one. */
+export function isPoolSaturated(table: CandidateTable, limits: SaturationLimits): boolean {
+  if (table.classCounts[trust.fresh] === 0) return false;
+  for (let i = 0; i < table.preferredCount; i++) {
+    if (!isSaturated(table, table.preferred[i]!, limits)) return false;
+  }
+  return true;
+}
