@@ -6,7 +6,6 @@
  * `flushMs` and told with the pool's whole list. Nothing is told of a pool before its namespace
  * has been listed, and while the API server is away the last lists stay as they are.
  */
-import { setTimeout as startTimer } from 'node:timers';
 import {
   type KubeClient,
   type KubeErrorCode,
@@ -216,7 +215,7 @@ export class KubernetesMembership implements MembershipSource {
 
   #markDirty(pool: PoolPods): void {
     this.#dirty.set(pool.key, pool);
-    this.#flushing ??= startTimer(() => this.#flush(), this.#options.flushMs ?? flushMsDefault);
+    this.#flushing ??= setTimeout(() => this.#flush(), this.#options.flushMs ?? flushMsDefault);
   }
 
   #flush(): void {
