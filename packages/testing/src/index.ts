@@ -23,4 +23,6 @@ export * from './process/child-process.ts';
 export * from './process/wait-until.ts';
 export * from './random.ts';
 export * from './rig/gateway-bootstrap.ts';
+export * from './rig/rig.ts';
+export * from './rig/rig-pod.ts';
 export * from './rig/service-process.ts';

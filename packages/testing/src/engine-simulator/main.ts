@@ -28,10 +28,12 @@ function stateNotice(id: number): EngineNotice {
     kind: 'state',
     id,
     cpuMs: (user + system) / 1000,
-    engines: engines.map(({ served, ranks }) => {
+    engines: engines.map(({ served, scrapes, ranks }) => {
       const gauges = ranks.map((rank) => rank.model.gauges);
       return {
         served,
+        ownScrapes: scrapes.own,
+        foreignScrapes: scrapes.foreign,
         running: gauges.reduce((sum, each) => sum + each.running, 0),
         waiting: gauges.reduce((sum, each) => sum + each.waiting, 0),
         kvUsageRatio: gauges.reduce((sum, each) => sum + each.kvUsageRatio, 0) / gauges.length,

@@ -9,6 +9,10 @@ export interface EngineAddress {
 
 export interface EngineState {
   served: number;
+  /** Metrics pages asked for from the engine's own address: by its sidecar, that is. */
+  ownScrapes: number;
+  /** Metrics pages asked for from any other address. */
+  foreignScrapes: number;
   running: number;
   waiting: number;
   kvUsageRatio: number;

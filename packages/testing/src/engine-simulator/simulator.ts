@@ -59,6 +59,8 @@ export interface EngineSimulator {
   readonly faults: EngineFaults;
   /** Completions accepted so far. */
   readonly served: number;
+  /** Requests for the metrics page, from the engine's own address and from any other. */
+  readonly scrapes: { readonly own: number; readonly foreign: number };
   readonly ranks: readonly Rank[];
   /** The metrics page as it is now. */
   page(): Buffer;
@@ -86,6 +88,7 @@ export async function startEngineSimulator(
     get served() {
       return simulation.completions.served;
     },
+    scrapes: simulation.scrapes,
     page: () => simulation.page.render(),
     setSpeed: (speed) => simulation.setSpeed(speed),
     stop: () => simulation.stop(),
@@ -98,6 +101,7 @@ class Simulation {
   readonly faults: EngineFaults;
   readonly page: MetricsPage;
   readonly completions: CompletionHandler;
+  readonly scrapes = { own: 0, foreign: 0 };
   readonly #options: EngineSimulatorOptions;
   readonly #metrics: MetricsHandler;
   readonly #state: PageState;
@@ -186,7 +190,7 @@ class Simulation {
     const path = (request.url ?? '/').split('?', 1)[0]!;
     if (this.faults.closeAfterResponse) response.on('finish', () => request.socket.destroySoon());
     const sleep = this.#options.sleepMode === true;
-    if (path === '/metrics' || path === '/metrics/') this.#metrics.handle(request, response);
+    if (path === '/metrics' || path === '/metrics/') this.#scrape(request, response);
     else if (path === '/v1/chat/completions') this.#complete(request, response, path, true);
     else if (path === '/v1/completions') this.#complete(request, response, path, false);
     else if (path === '/health') response.writeHead(this.faults.healthStatus).end();
@@ -195,6 +199,12 @@ class Simulation {
     else if (sleep && path === '/sleep') this.#setSleep(response, 'weights_offloaded');
     else if (sleep && path === '/wake_up') this.#setSleep(response, 'awake');
     else sendError(response, 404, 'Not Found');
+  }
+
+  #scrape(request: IncomingMessage, response: ServerResponse): void {
+    const { localAddress, remoteAddress } = request.socket;
+    this.scrapes[localAddress === remoteAddress ? 'own' : 'foreign']++;
+    this.#metrics.handle(request, response);
   }
 
   #complete(

@@ -68,7 +68,7 @@ describe('sending', () => {
       new SeededRandom(2),
     );
     let reported = 0;
-    const results = await sendPlan(client, plan, () => reported++);
+    const results = await sendPlan(client, plan, { onResult: () => reported++ });
     expect(results.every((result) => result.failure === undefined)).toBe(true);
     expect([results.length, reported, engine.served]).toEqual(Array(3).fill(plan.length));
   });

@@ -43,15 +43,21 @@ function size(random: SeededRandom, mean: number): number {
   return Math.max(4, Math.round(Math.min(random.exponential(mean), 5 * mean)));
 }
 
+export interface PlanOptions {
+  onSent?: (request: PlannedRequest) => void;
+  onResult?: (result: ChatResult, request: PlannedRequest) => void;
+  /** Stops sending when it aborts; what is under way is still waited for. */
+  signal?: AbortSignal;
+}
+
 /**
  * Sends each request of the plan at its time and resolves with all results when the last has
- * ended. Stops sending (and still waits for what is under way) when `signal` aborts.
+ * ended.
  */
 export async function sendPlan(
   client: ChatClient,
   plan: readonly PlannedRequest[],
-  onResult: (result: ChatResult, request: PlannedRequest) => void,
-  signal?: AbortSignal,
+  { onSent, onResult, signal }: PlanOptions = {},
 ): Promise<ChatResult[]> {
   const started = performance.now();
   const pending: Promise<ChatResult>[] = [];
@@ -61,9 +67,10 @@ export async function sendPlan(
       await delay(waitMs, undefined, signal === undefined ? {} : { signal }).catch(() => {});
     }
     if (signal?.aborted) break;
+    onSent?.(request);
     pending.push(
       client.send(request).then((result) => {
-        onResult(result, request);
+        onResult?.(result, request);
         return result;
       }),
     );
