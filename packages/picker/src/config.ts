@@ -20,6 +20,13 @@ export const pickerConfigShape = z.object({
     .max(64)
     .default(2)
     .describe('ext_proc threads; they share the port.'),
+  poolPorts: z
+    .array(z.string().regex(/^\d+=.+$/, 'not PORT=POOL'))
+    .default([])
+    .describe('Further ext_proc ports, each for one pool: 9012=namespace/name.'),
+  drainNoticeMs: milliseconds(0, 60_000)
+    .default(2_000)
+    .describe('How long after SIGTERM new exchanges are still served, as gateways notice late.'),
   drainGraceMs: milliseconds(0, 600_000)
     .default(30_000)
     .describe('How long open exchanges may go on after SIGTERM.'),
@@ -34,6 +41,10 @@ export const pickerConfigShape = z.object({
     .array(z.string())
     .default([])
     .describe('Namespaces whose pools are served; empty: the own one; *: all.'),
+  services: z
+    .array(z.string())
+    .default([])
+    .describe('Services of this picker (name or namespace/name): it serves pools that name one.'),
   inferenceClass: z.string().default('').describe('Serve only pools of this class.'),
   inferenceClassDefault: z
     .boolean()

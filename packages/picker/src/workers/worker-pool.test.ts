@@ -34,7 +34,8 @@ it('tells all threads the same, and starts a dead one again with what it must kn
     onExit: (worker) => exits.push(worker),
     logger: createLogger({ name: 'test', level: 'silent' }),
   });
-  pool.start();
+  pool.start(0);
+  pool.start(1);
   await until(() => heard.length === 2);
   pool.post('again');
   await until(() => heard.length === 4);

@@ -45,6 +45,14 @@ export class WorkerPool<ToWorker, FromWorker> {
 
   constructor(options: WorkerPoolOptions<ToWorker, FromWorker>) {
     this.#options = options;
+    for (let worker = 0; worker < options.count; worker++) {
+      this.#slots.push({
+        thread: undefined,
+        startedAtMs: 0,
+        delayMs: restartDelayMs.first,
+        restart: undefined,
+      });
+    }
   }
 
   /** Threads that died and were started again, since the start. */
@@ -57,17 +65,16 @@ export class WorkerPool<ToWorker, FromWorker> {
     return this.#slots.filter((slot) => slot.thread !== undefined).length;
   }
 
-  start(): void {
-    for (let worker = 0; worker < this.#options.count; worker++) {
-      const slot: Slot = {
-        thread: undefined,
-        startedAtMs: 0,
-        delayMs: restartDelayMs.first,
-        restart: undefined,
-      };
-      this.#slots.push(slot);
-      this.#startThread(worker, slot);
+  /**
+   * Starts thread `worker`, 0 ≤ worker < count, once. The first may have to tell which port the
+   * system gave it before the others can share it.
+   */
+  start(worker: number): void {
+    const slot = this.#slots[worker];
+    if (slot === undefined || slot.thread !== undefined) {
+      throw new RangeError(`thread ${worker} cannot be started`);
     }
+    this.#startThread(worker, slot);
   }
 
   /** Tells every running thread; one that is down gets the greetings when it is back. */

@@ -1,0 +1,36 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { PoolUpdate } from '../pool/endpoint.ts';
+import { broadcastDelayMs, PoolBroadcast } from './pool-broadcast.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const update = (pool: string, version: number): PoolUpdate => ({
+  pool,
+  version,
+  authorities: [],
+  objectives: {},
+  endpoints: [],
+});
+
+it('tells the newest list of each pool once, and what happened to a pool last', () => {
+  const told: { updates: number[]; removed: string[] }[] = [];
+  const broadcast = new PoolBroadcast((updates, removed) => {
+    told.push({ updates: updates.map(({ version }) => version), removed });
+  });
+  broadcast.poolUpdated(update('a', 1));
+  broadcast.poolUpdated(update('a', 2));
+  broadcast.poolUpdated(update('b', 3));
+  broadcast.poolRemoved('b');
+  broadcast.poolRemoved('c');
+  broadcast.poolUpdated(update('c', 4));
+  expect(told).toEqual([]);
+  vi.advanceTimersByTime(broadcastDelayMs);
+  expect(told).toEqual([{ updates: [2, 4], removed: ['b'] }]);
+  vi.advanceTimersByTime(1_000);
+  expect(told).toHaveLength(1);
+});
