@@ -1,9 +1,18 @@
+export type { CollectorSnapshot } from './collector-core.ts';
+export {
+  type EmbeddedCollector,
+  type EmbeddedCollectorOptions,
+  startEmbeddedCollector,
+} from './embedded/start-embedded-collector.ts';
 export * from './error.ts';
+export type { FeedConfig } from './feed/feed-config.ts';
 export type { IngestCounters } from './ingest/counters.ts';
 export { FeedWatch, syncAfterMsDefault } from './ingest/feed-watch.ts';
 export { expireAfterMsDefault } from './ingest/fleet.ts';
 export { FrameIngest, type FrameIngestOptions } from './ingest/frame-ingest.ts';
 export { tickMs } from './ingest/stall-guard.ts';
+export { registerCollectorMetrics } from './metrics.ts';
+export { type EndpointJson, endpointJson } from './view/endpoint-json.ts';
 export * from './view/endpoint-state.ts';
 export {
   createView,

@@ -65,6 +65,7 @@ export class FrameIngest {
 
   /** Applies a frame, or counts why not. Throws only when another writer owns the view. */
   receive(frame: Uint8Array, nowMs: number): void {
+    this.#writer.mustOwn();
     const counters = this.counters;
     const reader = this.#reader;
     counters.frames++;
@@ -99,6 +100,7 @@ export class FrameIngest {
    * fall silent at once, and what was known of them is better than nothing.
    */
   tick(nowMs: number, feed: FeedState): void {
+    this.#writer.mustOwn();
     if (this.#stall.tick(nowMs)) {
       this.counters.stalls++;
       this.#expireFromMs = nowMs + 2 * keyframeIntervalMs;

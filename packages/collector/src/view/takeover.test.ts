@@ -69,6 +69,6 @@ test('readers keep the last whole copy of a slot whose writer died inside', () =
 test('the old writer notices that it was replaced', () => {
   const { shared, writer } = viewOf(['pod-a']);
   const next = new ViewWriter(shared);
-  expect(() => writer.commit()).toThrow(/another writer/);
-  next.commit();
+  expect(() => writer.mustOwn()).toThrow(/another writer/);
+  next.mustOwn();
 });

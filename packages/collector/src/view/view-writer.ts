@@ -4,7 +4,7 @@
  *
  * One writer per view. A writer made over a view that another one left, even in the middle of a
  * write, takes it over: whole slots stay as they are, torn ones are emptied. The older writer, if
- * it still lives, notices at its next commit and stops ({@link collectorErrorCode.superseded}).
+ * it still lives, notices at its next frame and stops ({@link collectorErrorCode.superseded}).
  *
  * Cost of a report: two atomic adds and 38 plain stores. No allocation.
  */
@@ -41,7 +41,8 @@ export class ViewWriter {
     this.#identity = (Atomics.add(header, headerWord.writer, 1) + 1) | 0;
     this.#slots = Math.min(Atomics.load(header, headerWord.slots), this.#memory.slotsMax);
     this.tornSlots = this.#takeOver();
-    this.setFeed(feedState.never);
+    const neverFed = Atomics.load(header, headerWord.feed) === feedState.never;
+    this.setFeed(neverFed ? feedState.never : feedState.disconnected);
     this.commit();
   }
 
@@ -133,16 +134,15 @@ export class ViewWriter {
     this.#free[this.#freeCount++] = slot;
   }
 
-  /**
-   * Tells readers that a frame's worth of writes is done.
-   * Throws {@link CollectorError} `superseded` when a newer writer owns the view.
-   */
+  /** Throws {@link CollectorError} `superseded` when a newer writer owns the view. */
+  mustOwn(): void {
+    if (Atomics.load(this.#memory.header, headerWord.writer) === this.#identity) return;
+    throw new CollectorError(collectorErrorCode.superseded, 'another writer owns this view');
+  }
+
+  /** Tells readers that a frame's worth of writes is done. */
   commit(): void {
-    const header = this.#memory.header;
-    if (Atomics.load(header, headerWord.writer) !== this.#identity) {
-      throw new CollectorError(collectorErrorCode.superseded, 'another writer owns this view');
-    }
-    Atomics.add(header, headerWord.commits, 1);
+    Atomics.add(this.#memory.header, headerWord.commits, 1);
   }
 
   heartbeat(nowMs: number): void {

@@ -1,0 +1,27 @@
+/** Where a collector's frames come from. Plain data, so that it can be given to a thread. */
+import type { GrpcClientTls, GrpcServerTls, NatsOptions } from '@leadsman/link';
+
+export interface FeedConfig {
+  /** Shown to NATS servers and to upstream collectors. */
+  name: string;
+  nats?: {
+    /** Without functions (clock, logger): those are added by the thread that connects. */
+    options: NatsOptions;
+    subjectPrefix: string;
+  };
+  /** Listen for the streams of sidecars and agents, and of watchers if the collector serves any. */
+  direct?: {
+    host: string;
+    /** 0: any. */
+    port: number;
+    tls?: GrpcServerTls;
+  };
+  /** Read the view of other collectors; replicas of one another. */
+  remote?: {
+    /** `grpc://host:port`. */
+    targets: readonly string[];
+    tls?: GrpcClientTls;
+    /** Wanted distance of two frames, ms; 0 leaves it to the collector. */
+    intervalMs: number;
+  };
+}

@@ -1,0 +1,115 @@
+/**
+ * A collector's own metrics, read from its snapshot when a scrape asks: the same names whether the
+ * collector is a service or a thread of a picker. Label values come from fixed lists only, so the
+ * number of series does not depend on the fleet.
+ */
+import { wireErrorCode } from '@leadsman/wire';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { CollectorSnapshot } from './collector-core.ts';
+import type { IngestCounters } from './ingest/counters.ts';
+import { feedState } from './view/layout.ts';
+
+type PlainCounter = Exclude<keyof IngestCounters, 'badFrames'>;
+
+const plain: readonly [PlainCounter, string, string][] = [
+  ['frames', 'frames_total', 'Frames received.'],
+  ['frameBytes', 'frame_bytes_total', 'Bytes of frames received.'],
+  ['duplicateFrames', 'frames_duplicate_total', 'Frames whose number was seen before.'],
+  ['reorderedFrames', 'frames_reordered_total', 'Frames that came after a later one.'],
+  ['frameGaps', 'frame_gaps_total', 'Times that frame numbers of a sender were skipped.'],
+  ['missingFrames', 'frames_missing_total', 'Frame numbers skipped.'],
+  ['untrackedFrames', 'frames_untracked_total', 'Frames of senders beyond the bound.'],
+  ['unknownRecords', 'records_unknown_total', 'Records of types this version does not know.'],
+  ['appliedAttributes', 'attributes_applied_total', 'Attributes that changed.'],
+  ['badAttributes', 'attributes_bad_total', 'Attributes that are no text.'],
+  ['goneEndpoints', 'endpoints_gone_total', 'Endpoints withdrawn by their sender.'],
+  ['expiredEndpoints', 'endpoints_expired_total', 'Endpoints that fell silent.'],
+  ['takeoverReports', 'epoch_takeovers_total', 'Lower epochs accepted after silence.'],
+  ['stalls', 'stalls_total', 'Times the collector thread stood still.'],
+];
+
+const reports: readonly [PlainCounter, string][] = [
+  ['appliedReports', 'applied'],
+  ['duplicateReports', 'duplicate'],
+  ['olderReports', 'older'],
+  ['withdrawnReports', 'withdrawn'],
+  ['expiredReports', 'expired'],
+  ['fullReports', 'full'],
+];
+
+/** Registers `leadsman_collector_…`; nothing is shown while `snapshot` gives `undefined`. */
+export function registerCollectorMetrics(
+  registry: Registry,
+  snapshot: () => CollectorSnapshot | undefined,
+): void {
+  const registers = [registry];
+  for (const [key, name, help] of plain) {
+    new Counter({
+      name: `leadsman_collector_${name}`,
+      help,
+      registers,
+      collect() {
+        this.reset();
+        this.inc(snapshot()?.ingest[key] ?? 0);
+      },
+    });
+  }
+  new Counter({
+    name: 'leadsman_collector_reports_total',
+    help: 'Reports received, by what became of them.',
+    labelNames: ['result'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [key, result] of reports) this.inc({ result }, snapshot()?.ingest[key] ?? 0);
+    },
+  });
+  new Counter({
+    name: 'leadsman_collector_frames_bad_total',
+    help: 'Frames refused whole, by reason.',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      this.reset();
+      for (const reason of Object.values(wireErrorCode)) {
+        this.inc({ reason }, snapshot()?.ingest.badFrames[reason] ?? 0);
+      }
+    },
+  });
+  registerGauges(registry, snapshot);
+}
+
+function registerGauges(registry: Registry, snapshot: () => CollectorSnapshot | undefined): void {
+  const gauges: readonly [string, string, (of: CollectorSnapshot) => number][] = [
+    ['endpoints', 'Endpoints in the view.', (of) => of.endpoints],
+    ['endpoints_max', 'Endpoints the view has room for.', (of) => of.endpointsMax],
+    ['senders', 'Senders heard within a minute.', (of) => of.senders],
+    [
+      'notes',
+      'Endpoints remembered outside the view: left, or not yet reported.',
+      (of) => of.notes,
+    ],
+    ['feed_synced', '1 while the feed is whole.', (of) => Number(of.feed === feedState.synced)],
+    ['direct_streams', 'Senders connected directly.', (of) => of.direct?.streams ?? 0],
+    ['nats_connected', '1 while connected to NATS.', (of) => Number(of.nats?.connected ?? false)],
+    ['nats_dropped_late', 'Messages dropped as they had waited too long.', dropsLate],
+    ['remote_connected', '1 while watching a collector.', (of) => Number(!!of.remote?.connected)],
+    ['remote_failovers', 'Changes of the watched collector.', (of) => of.remote?.failovers ?? 0],
+  ];
+  for (const [name, help, read] of gauges) {
+    new Gauge({
+      name: `leadsman_collector_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        const now = snapshot();
+        if (now === undefined) this.remove();
+        else this.set(read(now));
+      },
+    });
+  }
+}
+
+function dropsLate(of: CollectorSnapshot): number {
+  return of.nats?.counters.droppedLate ?? 0;
+}

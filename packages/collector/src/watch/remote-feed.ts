@@ -1,0 +1,175 @@
+/**
+ * The feed of a picker without a broker: watches one collector replica at a time and goes to the
+ * next when it ends, refuses or falls silent.
+ *
+ * ```
+ *   resolving ──> opening ──first frame──> watching ──ended, silent──> resolving (at once)
+ *       ^             └─refused, failed─> next replica, or after the last one: wait ─┘
+ * ```
+ *
+ * A change of replica cannot set the view back: reports are ordered by their own (epoch, seq), and
+ * their ages include the time they were held by the collector. What an older replica lacks simply
+ * comes with the next one's keyframe.
+ */
+import { Client, type ClientReadableStream } from '@grpc/grpc-js';
+import {
+  Backoff,
+  clientCredentials,
+  type FrameSource,
+  type GrpcClientTls,
+  type LinkLogger,
+  type LookupAll,
+  lookupAll,
+  parseTarget,
+  type Replica,
+  resolveTargets,
+  type Target,
+  watchMethod,
+} from '@leadsman/link';
+import { frameBytesMax, keyframeIntervalMs } from '@leadsman/wire';
+
+export interface RemoteFeedOptions {
+  targets: readonly string[];
+  tls?: GrpcClientTls;
+  name: string;
+  intervalMs: number;
+  logger: LinkLogger;
+  nowMs: () => number;
+  random: () => number;
+  lookupHost?: LookupAll;
+}
+
+export interface RemoteFeedCounters {
+  /** Streams that had brought frames and ended. */
+  failovers: number;
+  connectErrors: number;
+}
+
+/** A collector repeats itself each second: three times nothing means that it is gone. */
+const silentMs = 3 * keyframeIntervalMs;
+/** A connection and the first frame. */
+const openTimeoutMs = 3_000;
+
+export class RemoteFeed implements FrameSource {
+  readonly counters: RemoteFeedCounters = { failovers: 0, connectErrors: 0 };
+  readonly #options: RemoteFeedOptions;
+  readonly #targets: Target[];
+  readonly #backoff: Backoff;
+  readonly #stopping = new AbortController();
+  #connected = false;
+  #running: Promise<void> | undefined;
+
+  /** Throws RangeError on a malformed target. */
+  constructor(options: RemoteFeedOptions) {
+    this.#options = options;
+    this.#targets = options.targets.map(parseTarget);
+    this.#backoff = new Backoff({ firstMs: 50, maxMs: 1_000, random: options.random });
+  }
+
+  get connected(): boolean {
+    return this.#connected;
+  }
+
+  start(onFrame: (frame: Uint8Array) => void): void {
+    this.#running ??= this.#run(onFrame);
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(onFrame: (frame: Uint8Array) => void): Promise<void> {
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      let brought = false;
+      for (const replica of await this.#replicas()) {
+        if (signal.aborted) return;
+        brought = await this.#watch(replica, onFrame);
+        if (brought) {
+          this.counters.failovers++;
+          this.#backoff.reset();
+          break;
+        }
+        this.counters.connectErrors++;
+      }
+      await pause(this.#backoff.next(), signal);
+    }
+  }
+
+  /** All replicas, beginning at a random one, so that pickers spread over them. */
+  async #replicas(): Promise<Replica[]> {
+    const { replicas, failed } = await resolveTargets(
+      this.#targets,
+      this.#options.lookupHost ?? lookupAll,
+    );
+    if (failed.length > 0) this.#options.logger.warn({ failed }, 'collector name not resolved');
+    const list = [...replicas.values()];
+    const first = Math.floor(this.#options.random() * list.length);
+    return [...list.slice(first), ...list.slice(0, first)];
+  }
+
+  /** Follows one replica to its end; `true` when it brought at least one frame. */
+  async #watch(replica: Replica, onFrame: (frame: Uint8Array) => void): Promise<boolean> {
+    const { tls, logger, name, intervalMs, nowMs } = this.#options;
+    let client: Client;
+    try {
+      client = new Client(replica.address, await clientCredentials(tls), {
+        'grpc.use_local_subchannel_pool': 1,
+        'grpc.enable_retries': 0,
+        'grpc.default_authority': replica.serverName,
+        'grpc.max_receive_message_length': frameBytesMax + 64,
+        ...(tls?.caFile ? { 'grpc.ssl_target_name_override': replica.serverName } : {}),
+      });
+    } catch (error) {
+      logger.warn({ err: error }, 'collector TLS files cannot be used');
+      return false;
+    }
+    const call: ClientReadableStream<Uint8Array> = client.makeServerStreamRequest(
+      watchMethod.path,
+      watchMethod.requestSerialize,
+      watchMethod.responseDeserialize,
+      { name, intervalMs },
+    );
+    const openedMs = nowMs();
+    let heardMs = Number.NaN;
+    const ended = Promise.withResolvers<string>();
+    call.on('data', (frame: Uint8Array) => {
+      heardMs = nowMs();
+      this.#connected = true;
+      onFrame(frame);
+    });
+    call.on('error', (error) => ended.resolve(error.message));
+    call.on('end', () => ended.resolve('ended by the collector'));
+    const watchdog = setInterval(() => {
+      const silent = Number.isNaN(heardMs)
+        ? nowMs() - openedMs > openTimeoutMs
+        : nowMs() - heardMs > silentMs;
+      if (silent) ended.resolve('silent');
+    }, 250);
+    const onAbort = () => ended.resolve('stopping');
+    this.#stopping.signal.addEventListener('abort', onAbort);
+    if (this.#stopping.signal.aborted) onAbort();
+    const why = await ended.promise;
+    clearInterval(watchdog);
+    this.#stopping.signal.removeEventListener('abort', onAbort);
+    this.#connected = false;
+    call.cancel();
+    client.close();
+    logger.warn({ collector: replica.address, reason: why }, 'no longer watching this collector');
+    return !Number.isNaN(heardMs);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener('abort', end);
+  });
+}
