@@ -10,6 +10,7 @@ export {
   type WatchRequest,
   watchMethod,
 } from './grpc/feed-service.ts';
+export { registerPushMetrics } from './grpc/metrics.ts';
 export type { PushBounds, PushCounters } from './grpc/push-peer.ts';
 export { type GrpcSink, type GrpcSinkOptions, grpcSink } from './grpc/push-sink.ts';
 export {

@@ -156,10 +156,14 @@ class Link implements NatsLink {
       let waitMs = 0;
       try {
         const connection = await this.#connector.connect(signal);
+        const beganMs = this.#nowMs();
         const end = await this.#serve(connection);
+        // A server that accepts and at once ends is no better than one that refuses.
+        if (this.#nowMs() - beganMs > retryMaxMs) {
+          plain.reset();
+          refused.reset();
+        }
         if (end instanceof Error && isRefusal(end)) throw end;
-        plain.reset();
-        refused.reset();
         waitMs = plain.next();
       } catch (error) {
         if (signal.aborted) break;

@@ -1,0 +1,70 @@
+/** Flags and variables of the node agent. Read once, in main.ts. */
+import { adminOptions, natsOptions, podIdentityOptions } from '@leadsman/service';
+import { z } from 'zod';
+import { batchBoundsDefault } from './batch/bounds.ts';
+
+export const nodeAgentConfigShape = z
+  .object({
+    // One port serves the sidecars and the people: a hostPort is scarce.
+    ...adminOptions(9410),
+    ...natsOptions,
+    nodeName: podIdentityOptions.nodeName,
+
+    collectorUrl: z
+      .array(z.string())
+      .default([])
+      .describe('Collectors to stream to directly (grpc://host:port), instead of NATS.'),
+    collectorTlsCaFile: z.string().default('').describe('CA of the collectors; turns TLS on.'),
+    collectorTlsCertFile: z.string().default('').describe('Client certificate for collectors.'),
+    collectorTlsKeyFile: z.string().default('').describe('Key of that certificate.'),
+
+    flushWindowMs: z
+      .number()
+      .int()
+      .min(1)
+      .max(1_000)
+      .default(batchBoundsDefault.windowMs)
+      .describe('Shortest distance of two batches, ms.'),
+    targetsMax: z
+      .number()
+      .int()
+      .min(1)
+      .max(65_536)
+      .default(batchBoundsDefault.targetsMax)
+      .describe('Targets of this node at once; more are refused and counted.'),
+    verifyPeer: z
+      .boolean()
+      .default(true)
+      .describe('Accept a report only from the address in it; off where the network masks it.'),
+
+    scrapePods: z
+      .boolean()
+      .default(false)
+      .describe('Scrape the annotated or labelled pods of this node that have no sidecar.'),
+    scrapeSelector: z
+      .string()
+      .default('')
+      .describe('Label selector of pods to scrape; empty: only annotated ones.'),
+    scrapeIntervalMs: z
+      .number()
+      .int()
+      .min(10)
+      .max(60_000)
+      .default(50)
+      .describe('Shortest distance of two scrapes of one pod, ms.'),
+    kubeconfig: z.string().default('').describe('Kubeconfig file; empty: in-cluster account.'),
+  })
+  .refine((config) => config.natsUrl.length === 0 || config.collectorUrl.length === 0, {
+    path: ['collectorUrl'],
+    message: 'choose either NATS or collectors to stream to',
+  })
+  .refine((config) => config.natsUrl.length > 0 || config.collectorUrl.length > 0, {
+    path: ['natsUrl'],
+    message: 'neither NATS servers nor collectors (--collector-url) are configured',
+  })
+  .refine((config) => config.nodeName !== '', {
+    path: ['nodeName'],
+    message: 'the name of the node is needed',
+  });
+
+export type NodeAgentConfig = z.output<typeof nodeAgentConfigShape>;
