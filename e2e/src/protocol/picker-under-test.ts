@@ -1,0 +1,59 @@
+/** A picker's ext_proc server in this process, on a free port of 127.0.0.1, with a fake scheduler. */
+import {
+  Counters,
+  type ExtProcOptions,
+  type ExtProcServer,
+  extProcOptions,
+  HealthState,
+  startExtProcServer,
+} from '@leadsman/picker';
+import { monotonicMs } from '@leadsman/service';
+import { type ClientOptions, ProtocolClient } from './client.ts';
+import { FakeScheduler } from './fake-scheduler.ts';
+
+export interface PickerUnderTest {
+  readonly port: number;
+  readonly server: ExtProcServer;
+  readonly scheduler: FakeScheduler;
+  readonly counters: Counters;
+  readonly health: HealthState;
+  client(options?: Partial<ClientOptions>): ProtocolClient;
+  stop(): Promise<void>;
+}
+
+/** Starts it with one pool, `ns/pool`, synced. `adjust` may change the options before. */
+export async function startPickerUnderTest(
+  adjust: (options: ExtProcOptions) => void = () => {},
+): Promise<PickerUnderTest> {
+  const options = extProcOptions({ host: '127.0.0.1', port: 0, reusePort: false }, undefined);
+  adjust(options);
+  const scheduler = new FakeScheduler();
+  const counters = new Counters();
+  const health = new HealthState();
+  health.setSynced(true);
+  const server = await startExtProcServer(options, {
+    scheduler,
+    health,
+    counters,
+    nowMs: monotonicMs,
+  });
+  server.setPools([{ name: 'ns/pool', authorities: ['epp.ns'] }]);
+  const port = server.ports[0]!;
+  const clients: ProtocolClient[] = [];
+  return {
+    port,
+    server,
+    scheduler,
+    counters,
+    health,
+    client(clientOptions = {}) {
+      const client = new ProtocolClient({ port, ...clientOptions });
+      clients.push(client);
+      return client;
+    },
+    async stop() {
+      for (const client of clients) client.close();
+      await server.close();
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/**
+ * How many body bytes all exchanges of a worker may hold together. A body that finds no room is
+ * treated like one above the cap: picked for without being read.
+ */
+export class ByteBudget {
+  readonly bytesMax: number;
+  #used = 0;
+
+  constructor(bytesMax: number) {
+    this.bytesMax = bytesMax;
+  }
+
+  get usedBytes(): number {
+    return this.#used;
+  }
+
+  /** Reserves room; false, and nothing reserved, when there is not enough. */
+  take(bytes: number): boolean {
+    if (this.#used + bytes > this.bytesMax) return false;
+    this.#used += bytes;
+    return true;
+  }
+
+  /** Takes room that cannot be refused, such as for replies; the bodies after it find less. */
+  charge(bytes: number): void {
+    this.#used += bytes;
+  }
+
+  /** Returns room that was taken. */
+  give(bytes: number): void {
+    this.#used -= bytes;
+  }
+}

@@ -1,0 +1,350 @@
+/**
+ * The request half of an exchange: when to pick, and what to answer before and after.
+ *
+ *   idle ──headers──> collecting ──body complete──> deciding ──┬──> picked
+ *     │                   │                          (scan,    └──> refused
+ *     └──(pick at once)───┴──(deadline, above cap)──> gunzip)
+ *     └──body first──> passing
+ *
+ * | state      | headers     | body                          | trailers                       |
+ * |------------|-------------|-------------------------------|--------------------------------|
+ * | idle       | see below   | → passing                     | → passing                      |
+ * | collecting | no-op, odd  | FULL_DUPLEX: held, no reply;  | body is complete → deciding;   |
+ * |            |             | BUFFERED: complete → deciding | answered after the pick        |
+ * | deciding   | no-op, odd  | FULL_DUPLEX: held; else odd   | answered after the pick        |
+ * | picked,    | no-op, odd  | echoed (FULL_DUPLEX), else    | no-op                          |
+ * | passing    |             | no-op                         |                                |
+ * | refused    | the immediate response has ended the exchange; everything is ignored         |
+ *
+ * "odd" is counted as unexpected and answered so that the request lives. When headers come:
+ *
+ * | mode                       | pick                      | answer                                 |
+ * |----------------------------|---------------------------|----------------------------------------|
+ * | NONE, STREAMED, GRPC       | at once                   | pick in the headers reply              |
+ * | BUFFERED, BUFFERED_PARTIAL | when the body is there    | headers: remove the client's own       |
+ * |                            |                           | destination; body: pick                |
+ * | FULL_DUPLEX_STREAMED       | when the body is complete | headers with the pick, then the held   |
+ * |                            |                           | chunks, then trailers                  |
+ *
+ * In every mode the pick is made at once where waiting has no use: `end_of_stream` on headers, an
+ * upgrade or CONNECT, a body that is not JSON or is announced above the cap.
+ *
+ * Held bytes are charged to the worker's budget and leave as they came: nothing is re-serialised.
+ */
+import { BodyMode, echoes } from '../body-mode.ts';
+import { Counter } from '../counters.ts';
+import { poolMetadata } from '../pool-selector.ts';
+import type { HeaderList } from '../protobuf/header-list.ts';
+import type { ProcessingRequest } from '../protobuf/processing-request.ts';
+import {
+  destinationHeader,
+  headersReply,
+  immediateReply,
+  noOpReply,
+  ReplyTo,
+  sendEcho,
+} from '../protobuf/processing-response.ts';
+import type { BodyReader } from '../request/body-reader.ts';
+import type { ExchangeStream } from '../transport/stream.ts';
+import type { ExchangeContext, Waiting } from './context.ts';
+import { conformanceSelectionHeader, splitList, subsetHint } from './gateway-hints.ts';
+import { counterOf, type RefusalKind, refusalOf } from './refusal.ts';
+import { isGrpcRequest, isUpgrade, lengthAbove } from './request-headers.ts';
+import type { Reservation } from './reservation.ts';
+
+type State = 'idle' | 'collecting' | 'deciding' | 'picked' | 'passing' | 'refused';
+
+const removeClientPick = headersReply(ReplyTo.requestHeaders, [], [destinationHeader]);
+
+export class RequestSide implements Waiting {
+  readonly #context: ExchangeContext;
+  readonly #stream: ExchangeStream;
+  readonly #reservation: Reservation;
+  readonly #onPicked: (destination: string) => void;
+  mode: BodyMode = BodyMode.none;
+  sinceMs = 0;
+  #state: State = 'idle';
+  #headers: HeaderList | undefined;
+  #poolName = '';
+  #requestId = '';
+  #isGrpc = false;
+  #subset: readonly string[] | undefined;
+  #reader: BodyReader | undefined;
+  #held: Uint8Array[] = [];
+  #heldBytes = 0;
+  #replyTo: ReplyTo = ReplyTo.requestHeaders;
+  #bodyEnded = false;
+  #trailersWait = false;
+  #endAfterPick = false;
+
+  constructor(
+    context: ExchangeContext,
+    stream: ExchangeStream,
+    reservation: Reservation,
+    onPicked: (destination: string) => void,
+  ) {
+    this.#context = context;
+    this.#stream = stream;
+    this.#reservation = reservation;
+    this.#onPicked = onPicked;
+  }
+
+  /** The gateway has sent all it will send of the request. */
+  get ended(): boolean {
+    return this.#bodyEnded || this.mode === BodyMode.none;
+  }
+
+  get refused(): boolean {
+    return this.#state === 'refused';
+  }
+
+  get undecided(): boolean {
+    return this.#state === 'collecting' || this.#state === 'deciding';
+  }
+
+  headers(message: ProcessingRequest): void {
+    if (this.#state !== 'idle') {
+      if (this.refused) return;
+      this.#odd();
+      this.#stream.send(noOpReply(ReplyTo.requestHeaders));
+      return;
+    }
+    const { headers } = message;
+    this.#headers = headers;
+    this.#bodyEnded = message.endOfStream;
+    this.#requestId = headers?.get('x-request-id') ?? '';
+    this.#isGrpc = isGrpcRequest(headers);
+    this.#subset = this.#subsetOf(message);
+    const { authority, localPort } = this.#stream;
+    const metadata = this.#stream.metadata(poolMetadata);
+    const poolName = this.#context.pools.select(metadata, authority, localPort);
+    if (poolName === undefined) {
+      this.refuse('unknown_pool', '', 0);
+      return;
+    }
+    this.#poolName = poolName;
+    this.#collectOrPick(headers);
+  }
+
+  body(message: ProcessingRequest): void {
+    const { body, endOfStream } = message;
+    if (this.refused) return;
+    if (this.#state === 'idle') {
+      this.#odd();
+      this.#state = 'passing';
+    }
+    if (this.#bodyEnded) {
+      this.#context.counters.add(Counter.repeated_body_ends);
+      if (!echoes(this.mode)) this.#stream.send(noOpReply(ReplyTo.requestBody));
+      return;
+    }
+    this.#bodyEnded = endOfStream;
+    if (!this.undecided) this.#pass(body, endOfStream);
+    else if (this.mode === BodyMode.fullDuplex) this.#hold(body);
+    else if (this.#state === 'collecting') this.#takeWhole(body);
+    else this.#pass(body, endOfStream);
+  }
+
+  trailers(): void {
+    if (this.refused) return;
+    if (this.#state === 'collecting') {
+      if (this.mode !== BodyMode.fullDuplex) this.#replyTo = ReplyTo.requestTrailers;
+      else this.#trailersWait = true;
+      this.#bodyEnded = true;
+      this.#startDeciding();
+    } else if (this.#state === 'deciding') {
+      this.#trailersWait = true;
+    } else {
+      this.#bodyEnded = true;
+      this.#stream.send(noOpReply(ReplyTo.requestTrailers));
+    }
+  }
+
+  /** A message too large to be taken: only a buffered body can be answered without its bytes. */
+  oversized(): void {
+    if (this.#state === 'collecting' && this.mode !== BodyMode.fullDuplex) {
+      this.#replyTo = ReplyTo.requestBody;
+      this.#aboveCap();
+    } else {
+      this.refuse('too_large', '', 0);
+    }
+  }
+
+  /** The pick has waited long enough for the body. */
+  expire(): void {
+    if (!this.undecided) return;
+    if (this.#context.options.atDecisionTimeout === 'refuse') {
+      this.refuse('deadline', '', 0);
+    } else if (this.mode === BodyMode.fullDuplex || this.#state === 'deciding') {
+      this.#context.counters.add(Counter.picks_at_deadline);
+      this.#pickWithoutBody();
+    }
+    // A buffered body that has not come is the gateway's to time out: there is nothing to answer.
+  }
+
+  /** No more messages will come; a pick that is still awaited goes out first. */
+  halfClosed(): void {
+    if (this.#state === 'deciding') this.#endAfterPick = true;
+    else this.#stream.end();
+  }
+
+  /** Answers in the engine's place and ends the exchange. */
+  refuse(kind: RefusalKind, reason: string, retryAfterS: number): void {
+    if (this.refused) return;
+    this.#state = 'refused';
+    this.#context.counters.add(counterOf(kind));
+    this.#stream.send(immediateReply(refusalOf(kind, reason, retryAfterS, this.#isGrpc)));
+    this.#letGo();
+    this.#stream.end();
+  }
+
+  /** The exchange is over. */
+  closed(): void {
+    if (this.undecided) this.#state = 'refused';
+    this.#letGo();
+  }
+
+  #collectOrPick(headers: HeaderList | undefined): void {
+    const waits =
+      this.mode === BodyMode.fullDuplex ||
+      this.mode === BodyMode.buffered ||
+      this.mode === BodyMode.bufferedPartial;
+    if (!waits || headers === undefined || this.#bodyEnded || isUpgrade(headers)) {
+      this.#decide();
+      return;
+    }
+    if (lengthAbove(headers, this.#context.options.bodyBytesMax)) {
+      this.#aboveCap();
+      return;
+    }
+    this.#reader = this.#context.readers.open(headers);
+    if (this.#reader === undefined) {
+      this.#pickWithoutBody();
+      return;
+    }
+    this.#state = 'collecting';
+    this.sinceMs = this.#context.nowMs();
+    this.#context.waiting.add(this);
+    if (this.mode !== BodyMode.fullDuplex) this.#stream.send(removeClientPick);
+  }
+
+  #hold(body: Uint8Array): void {
+    if (!this.#context.budget.take(body.length)) {
+      this.#context.counters.add(Counter.body_memory_full);
+      this.#held.push(body);
+      this.#pickWithoutBody();
+      return;
+    }
+    this.#held.push(body);
+    this.#heldBytes += body.length;
+    if (this.#state === 'deciding') return;
+    this.#reader?.feed(body);
+    if (this.#heldBytes > this.#context.options.bodyBytesMax) this.#aboveCap();
+    else if (this.#bodyEnded) this.#startDeciding();
+  }
+
+  #takeWhole(body: Uint8Array): void {
+    this.#replyTo = ReplyTo.requestBody;
+    if (body.length > this.#context.options.bodyBytesMax) {
+      this.#aboveCap();
+      return;
+    }
+    this.#reader?.feed(body);
+    this.#startDeciding();
+  }
+
+  #aboveCap(): void {
+    if (this.#context.options.bodyAboveMax === 'refuse') this.refuse('too_large', '', 0);
+    else this.#pickWithoutBody();
+  }
+
+  #startDeciding(): void {
+    this.#state = 'deciding';
+    if (this.#reader === undefined) this.#decide();
+    else this.#reader.finish(() => this.#decide());
+  }
+
+  #pickWithoutBody(): void {
+    this.#context.counters.add(Counter.picks_without_body);
+    this.#reader?.close();
+    this.#reader = undefined;
+    this.#decide();
+  }
+
+  #decide(): void {
+    const { scheduler, counters, pick, facts } = this.#context;
+    const joined = this.#reservation.join(this.#poolName, this.#requestId);
+    if (joined !== undefined) {
+      this.#picked(joined);
+      return;
+    }
+    facts.requestId = this.#requestId;
+    facts.poolName = this.#poolName;
+    facts.headers = this.#headers;
+    facts.subset = this.#subset;
+    facts.nowMs = this.#context.nowMs();
+    facts.setFields(this.#reader?.fields);
+    scheduler.pick(facts, pick);
+    facts.clear();
+    if (pick.status !== 'picked') {
+      this.refuse(pick.status, pick.reason, pick.retryAfterS);
+      return;
+    }
+    counters.add(Counter.picks);
+    this.#reservation.take(this.#poolName, this.#requestId, pick.ticket, pick.destination);
+    this.#picked(pick.destination);
+  }
+
+  #picked(destination: string): void {
+    this.#state = 'picked';
+    this.#onPicked(destination);
+    this.#stream.send(this.#context.replies.get(this.#replyTo, destination));
+    const held = this.#held;
+    this.#held = [];
+    for (let i = 0; i < held.length; i++) {
+      const last = i === held.length - 1;
+      this.#echo(held[i]!, last && this.#bodyEnded && !this.#trailersWait);
+    }
+    if (this.#trailersWait) this.#stream.send(noOpReply(ReplyTo.requestTrailers));
+    this.#letGo();
+    if (this.#endAfterPick) this.#stream.end();
+  }
+
+  #pass(body: Uint8Array, endOfStream: boolean): void {
+    if (echoes(this.mode)) {
+      this.#echo(body, endOfStream);
+      return;
+    }
+    if (this.mode === BodyMode.none) this.#odd();
+    this.#stream.send(noOpReply(ReplyTo.requestBody));
+  }
+
+  #echo(body: Uint8Array, endOfStream: boolean): void {
+    this.#context.counters.add(Counter.body_bytes_echoed, body.length);
+    sendEcho(this.#stream, ReplyTo.requestBody, body, endOfStream, this.mode);
+  }
+
+  #subsetOf(message: ProcessingRequest): readonly string[] | undefined {
+    if (this.#context.options.conformance) {
+      const selection = message.headers?.get(conformanceSelectionHeader);
+      if (selection !== undefined) return splitList(selection);
+    }
+    return subsetHint(message);
+  }
+
+  #odd(): void {
+    this.#context.counters.add(Counter.unexpected_messages);
+  }
+
+  /** Drops what only the pick needed. May be called repeatedly. */
+  #letGo(): void {
+    this.#context.waiting.delete(this);
+    this.#reader?.close();
+    this.#reader = undefined;
+    this.#headers = undefined;
+    this.#subset = undefined;
+    this.#held = [];
+    this.#context.budget.give(this.#heldBytes);
+    this.#heldBytes = 0;
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * The open connections of a worker: how many there may be, how long they may idle, and how they are
+ * sent away at the end.
+ *
+ * Drain of a connection, so that no call is lost in between:
+ *   1. GOAWAY naming the largest stream id: the peer opens new calls elsewhere, but whatever it has
+ *      already sent is still served;
+ *   2. PING: its answer proves that the peer has read the GOAWAY;
+ *   3. `close()`: the final GOAWAY; the connection ends with its last open call.
+ */
+import { constants, type Http2Session } from 'node:http2';
+import { Counter, type Counters } from '../counters.ts';
+import type { TransportLimits } from './limits.ts';
+
+const lastStreamId = 0x7fffffff;
+
+interface Entry {
+  openedAtMs: number;
+  /** When its last call ended. */
+  idleSinceMs: number;
+  calls: number;
+  /** The peer's SETTINGS have come: it does speak HTTP/2. */
+  ready: boolean;
+}
+
+export class SessionTable {
+  readonly #limits: TransportLimits;
+  readonly #counters: Counters;
+  readonly #nowMs: () => number;
+  readonly #sessions = new Map<Http2Session, Entry>();
+  #draining = false;
+
+  constructor(limits: TransportLimits, counters: Counters, nowMs: () => number) {
+    this.#limits = limits;
+    this.#counters = counters;
+    this.#nowMs = nowMs;
+  }
+
+  get count(): number {
+    return this.#sessions.size;
+  }
+
+  /** Takes a new connection in, or destroys it and returns false when there are too many. */
+  add(session: Http2Session): boolean {
+    session.on('error', () => this.#counters.add(Counter.session_errors));
+    if (this.#sessions.size >= this.#limits.connectionsMax) {
+      this.#counters.add(Counter.sessions_refused);
+      session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      return false;
+    }
+    const now = this.#nowMs();
+    const entry: Entry = { openedAtMs: now, idleSinceMs: now, calls: 0, ready: false };
+    this.#sessions.set(session, entry);
+    this.#counters.add(Counter.sessions_opened);
+    session.once('remoteSettings', () => {
+      entry.ready = true;
+    });
+    session.once('close', () => {
+      if (this.#sessions.delete(session)) this.#counters.add(Counter.sessions_closed);
+    });
+    if (this.#draining) drainSession(session);
+    return true;
+  }
+
+  /** Ends connections that never finished their handshake or had no call for long. */
+  sweep(): void {
+    const now = this.#nowMs();
+    const { handshakeTimeoutMs, idleConnectionTimeoutMs } = this.#limits;
+    for (const [session, entry] of this.#sessions) {
+      if (entry.calls > 0) continue;
+      const handshaking = !entry.ready && now - entry.openedAtMs > handshakeTimeoutMs;
+      if (handshaking || now - entry.idleSinceMs > idleConnectionTimeoutMs) {
+        this.#counters.add(Counter.sessions_timed_out);
+        session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
+      }
+    }
+  }
+
+  /** A call began on the connection. */
+  callOpened(session: Http2Session): void {
+    const entry = this.#sessions.get(session);
+    if (entry !== undefined) entry.calls++;
+  }
+
+  /** A call of the connection ended. */
+  callClosed(session: Http2Session): void {
+    const entry = this.#sessions.get(session);
+    if (entry === undefined) return;
+    entry.calls--;
+    entry.idleSinceMs = this.#nowMs();
+  }
+
+  drain(): void {
+    this.#draining = true;
+    for (const session of this.#sessions.keys()) drainSession(session);
+  }
+
+  destroyAll(): void {
+    for (const session of this.#sessions.keys()) session.destroy();
+  }
+}
+
+function drainSession(session: Http2Session): void {
+  if (session.destroyed || session.closed) return;
+  session.goaway(constants.NGHTTP2_NO_ERROR, lastStreamId);
+  const asked = session.ping(() => {
+    if (!session.destroyed) session.close();
+  });
+  if (!asked) session.close();
+}
