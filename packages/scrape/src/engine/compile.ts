@@ -1,0 +1,143 @@
+/**
+ * Turns a profile into the form the evaluator runs on: aliases spelled out, equal selectors
+ * shared, names numbered. Done once per profile and process.
+ */
+import { metric } from '@leadsman/wire';
+import { FamilyNames } from '../exposition/family-names.ts';
+import { Cells } from './cells.ts';
+import type { EngineProfile, Selector, Source } from './profile.ts';
+import { type Unit, unitOfMetric } from './unit.ts';
+
+export interface CompiledSelector {
+  family: string;
+  where: readonly (readonly [string, string])[];
+  label: string | undefined;
+  scale: number;
+  /** `undefined`: only the movement matters, any number is sound. */
+  unit: Unit | undefined;
+  cells: Cells;
+}
+
+export interface CompiledSource {
+  op: 'value' | 'divide' | 'multiply';
+  /** The families by name, for people: `a ÷ b`. */
+  text: string;
+  selectors: readonly CompiledSelector[];
+}
+
+export interface CompiledSignal {
+  metric: number;
+  unit: Unit;
+  sources: readonly CompiledSource[];
+}
+
+export interface CompiledProfile {
+  profile: EngineProfile;
+  names: FamilyNames;
+  /** By index of the name. */
+  selectorsOfName: readonly (readonly CompiledSelector[])[];
+  selectors: readonly CompiledSelector[];
+  signals: readonly CompiledSignal[];
+  progress: readonly CompiledSelector[];
+  /** Indices of names; empty when the profile has no such family. */
+  loraNames: readonly number[];
+  sleepNames: readonly number[];
+}
+
+/** Throws RangeError when a family is no metric name. */
+export function compileProfile(profile: EngineProfile): CompiledProfile {
+  const selectors: CompiledSelector[] = [];
+  const spellings = (family: string): string[] => spellingsOf(family, profile.aliases ?? []);
+  const select = (selector: Selector, unit: Unit | undefined): CompiledSelector => {
+    const compiled = {
+      family: selector.family,
+      where: Object.entries(selector.where ?? {}),
+      label: selector.label,
+      scale: selector.scale ?? 1,
+      unit,
+      cells: new Cells(),
+    };
+    selectors.push(compiled);
+    return compiled;
+  };
+  const signals = profile.signals.map((signal) => {
+    const unit = unitOfMetric[signal.metric];
+    const sources = signal.sources.flatMap((source) =>
+      variants(source, spellings).map((variant) => compileSource(variant, unit, select)),
+    );
+    return { metric: metric[signal.metric], unit, sources };
+  });
+  const progress = (profile.progress ?? []).flatMap((selector) =>
+    spellings(selector.family).map((family) => select({ ...selector, family }, undefined)),
+  );
+  const loraFamilies = profile.lora === undefined ? [] : spellings(profile.lora.family);
+  const sleepFamilies = profile.sleep === undefined ? [] : spellings(profile.sleep.family);
+  const families = selectors.map((selector) => selector.family);
+  const unique = [...new Set([...families, ...loraFamilies, ...sleepFamilies])];
+  return {
+    profile,
+    names: new FamilyNames(unique),
+    selectorsOfName: unique.map((name) => selectors.filter(({ family }) => family === name)),
+    selectors,
+    signals,
+    progress,
+    loraNames: loraFamilies.map((family) => unique.indexOf(family)),
+    sleepNames: sleepFamilies.map((family) => unique.indexOf(family)),
+  };
+}
+
+function spellingsOf(family: string, aliases: readonly (readonly [string, string])[]): string[] {
+  const others = aliases
+    .filter(([from]) => family.startsWith(from))
+    .map(([from, to]) => to + family.slice(from.length));
+  return [family, ...others];
+}
+
+/** The source once per spelling of its families. */
+function variants(source: Source, spellings: (family: string) => string[]): Source[] {
+  const respell = (selector: Selector, i: number): Selector => ({
+    ...selector,
+    family: spellings(selector.family)[i] ?? selector.family,
+  });
+  const first = 'divide' in source ? source.divide[0] : undefined;
+  const lead = first ?? ('multiply' in source ? source.multiply[0] : (source as Selector));
+  return spellings(lead.family).map((_, i) => {
+    if ('divide' in source) {
+      return { divide: [respell(source.divide[0], i), respell(source.divide[1], i)] };
+    }
+    if ('multiply' in source) {
+      return { multiply: [respell(source.multiply[0], i), respell(source.multiply[1], i)] };
+    }
+    return respell(source, i);
+  });
+}
+
+function compileSource(
+  source: Source,
+  unit: Unit,
+  select: (selector: Selector, unit: Unit | undefined) => CompiledSelector,
+): CompiledSource {
+  if ('divide' in source) {
+    // Numerator and denominator are amounts, whatever their quotient is.
+    const [of, by] = source.divide;
+    const text = pairText(of, by, '÷');
+    return { op: 'divide', text, selectors: [select(of, 'total'), select(by, 'capacity')] };
+  }
+  if ('multiply' in source) {
+    const [left, right] = source.multiply;
+    const text = pairText(left, right, '×');
+    return { op: 'multiply', text, selectors: [select(left, 'capacity'), select(right, 'size')] };
+  }
+  return { op: 'value', text: selectorText(source), selectors: [select(source, unit)] };
+}
+
+function pairText(left: Selector, right: Selector, sign: string): string {
+  return `${selectorText(left)} ${sign} ${selectorText(right)}`;
+}
+
+/** A selector as one would ask for it: `family{key="value"}.label`. */
+function selectorText(selector: Selector): string {
+  const where = Object.entries(selector.where ?? {}).map(([key, value]) => `${key}="${value}"`);
+  const labels = where.length === 0 ? '' : `{${where.join(',')}}`;
+  return selector.family + labels + (selector.label === undefined ? '' : ` ${selector.label}`);
+}

@@ -1,0 +1,71 @@
+/**
+ * What an engine profile is: a table that says which series give which number of a report. A
+ * profile holds no code, so that a new engine, or a custom mapping from a file, is only data.
+ *
+ * The rules by which the series of one number are put together depend on its unit alone; they are
+ * in `combine.ts`. Order matters in one place: the first source of a signal that has a usable
+ * series on the page wins, and sources are never added up. Newer names therefore stand first.
+ */
+import type { MetricName } from '@leadsman/wire';
+
+/** Which series, and which number of each. */
+export interface Selector {
+  /** The sample name: a histogram's `_sum` and `_count` are names of their own. */
+  family: string;
+  /** Only series that have these labels with these values. */
+  where?: Readonly<Record<string, string>>;
+  /** Take the number from this label, for `…_info` series whose value says nothing. */
+  label?: string;
+  /** Multiplies the number, for engines that state percent. */
+  scale?: number;
+}
+
+/** One way to learn a number: a selector, or two put together rank by rank. */
+export type Source =
+  | Selector
+  | { divide: readonly [Selector, Selector] }
+  | { multiply: readonly [Selector, Selector] };
+
+export interface Signal {
+  metric: MetricName;
+  sources: readonly Source[];
+}
+
+export interface LoraInfo {
+  /** One series per label combination, never removed; its value is the time it was set. */
+  family: string;
+  runningLabel: string;
+  waitingLabel: string;
+  slotsLabel: string;
+}
+
+export interface SleepState {
+  family: string;
+  stateLabel: string;
+  /** The state that is not asleep. */
+  awake: string;
+}
+
+export interface EngineProfile {
+  /** `vllm`, `sglang`, …: the `engine` attribute and the value of the `engine` setting. */
+  name: string;
+  title: string;
+  /** Where the engine serves its page, when the setting gives no path. */
+  metricsPath: string;
+  /** Other spellings of a name's beginning: `['sglang:', 'sglang_']`. */
+  aliases?: readonly (readonly [string, string])[];
+  /** Its values are data-parallel ranks with queues of their own: numbers add up. */
+  rankLabel?: string;
+  /** Series that differ only in these count the same requests: the largest is taken. */
+  replicaLabels?: readonly string[];
+  /** Likewise every label that ends so, except the rank label. */
+  replicaLabelSuffix?: string;
+  /** Series that have this label with any value but the empty one are parts of a total. */
+  partLabel?: string;
+  modelLabels: readonly string[];
+  signals: readonly Signal[];
+  /** Any movement of one of these proves that the engine steps, besides the token counters. */
+  progress?: readonly Selector[];
+  lora?: LoraInfo;
+  sleep?: SleepState;
+}

@@ -1,0 +1,24 @@
+/** All engines known by name. A new one is a file beside this one and a line here. */
+import { llamacpp } from './llamacpp.ts';
+import { lmdeploy } from './lmdeploy.ts';
+import type { EngineProfile } from './profile.ts';
+import { sglang } from './sglang.ts';
+import { tgi } from './tgi.ts';
+import { tritonTrtllm } from './triton-trtllm.ts';
+import { trtllmServe } from './trtllm-serve.ts';
+import { vllm } from './vllm.ts';
+
+export const engineProfiles: readonly EngineProfile[] = [
+  vllm,
+  sglang,
+  trtllmServe,
+  tritonTrtllm,
+  tgi,
+  llamacpp,
+  lmdeploy,
+];
+
+/** The profile of that name; `undefined` when there is none. */
+export function engineProfile(name: string): EngineProfile | undefined {
+  return engineProfiles.find((profile) => profile.name === name);
+}

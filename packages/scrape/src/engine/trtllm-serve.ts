@@ -1,0 +1,45 @@
+/**
+ * `trtllm-serve` of TensorRT-LLM. The exposition page has a path of its own; `/metrics` is JSON.
+ * Older builds write no prefix.
+ */
+import type { EngineProfile } from './profile.ts';
+
+export const trtllmServe: EngineProfile = {
+  name: 'trtllm-serve',
+  title: 'TensorRT-LLM serve',
+  metricsPath: '/prometheus/metrics',
+  aliases: [
+    ['trtllm_', 'trtllm:'],
+    ['trtllm_', ''],
+  ],
+  modelLabels: ['model_name'],
+  signals: [
+    {
+      metric: 'runningRequests',
+      sources: [{ family: 'trtllm_num_requests_running' }],
+    },
+    {
+      metric: 'waitingRequests',
+      sources: [{ family: 'trtllm_num_requests_waiting' }],
+    },
+    { metric: 'kvCacheUsageRatio', sources: [{ family: 'trtllm_kv_cache_utilization' }] },
+    {
+      metric: 'kvCacheCapacityTokens',
+      sources: [
+        {
+          multiply: [
+            { family: 'trtllm_kv_cache_max_blocks' },
+            { family: 'trtllm_kv_cache_tokens_per_block' },
+          ],
+        },
+      ],
+    },
+    { metric: 'kvBlockTokens', sources: [{ family: 'trtllm_kv_cache_tokens_per_block' }] },
+    { metric: 'prefixCacheHitRatio', sources: [{ family: 'trtllm_kv_cache_hit_rate' }] },
+    { metric: 'promptTokensTotal', sources: [{ family: 'trtllm_prompt_tokens_total' }] },
+    { metric: 'generationTokensTotal', sources: [{ family: 'trtllm_generation_tokens_total' }] },
+    { metric: 'requestsSuccessTotal', sources: [{ family: 'trtllm_request_success_total' }] },
+    { metric: 'ttftSecondsSum', sources: [{ family: 'trtllm_time_to_first_token_seconds_sum' }] },
+    { metric: 'ttftCount', sources: [{ family: 'trtllm_time_to_first_token_seconds_count' }] },
+  ],
+};

@@ -1,0 +1,35 @@
+/**
+ * The sample names a reader wants, and the families they belong to: a family called `a` has the
+ * samples `a`, `a_sum`, `a_count` and, in OpenMetrics, `a_total`.
+ */
+import { NameTable } from './name-table.ts';
+
+/** Bound of one name; the longest metric name of any known engine has 58 bytes. */
+const nameBytesMax = 256;
+const suffixes = ['_sum', '_count', '_total', '_bucket', '_created', '_info'];
+
+export class FamilyNames {
+  readonly names: readonly string[];
+  readonly samples: NameTable;
+  readonly families: NameTable;
+
+  /**
+   * `names` are sample names, so a histogram's `_sum` and `_count` are names of their own.
+   * Throws RangeError when one is no metric name.
+   */
+  constructor(names: readonly string[]) {
+    const families = new Set<string>();
+    for (const name of names) {
+      if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name) || name.length > nameBytesMax) {
+        throw new RangeError(`not a metric name: ${JSON.stringify(name)}`);
+      }
+      families.add(name);
+      for (const suffix of suffixes) {
+        if (name.endsWith(suffix) && name !== suffix) families.add(name.slice(0, -suffix.length));
+      }
+    }
+    this.names = names;
+    this.samples = new NameTable(names);
+    this.families = new NameTable([...families]);
+  }
+}

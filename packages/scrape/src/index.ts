@@ -1,0 +1,17 @@
+export * from './defaults.ts';
+export { type CustomMapping, parseCustomMapping, readCustomMapping } from './engine/custom.ts';
+export type { EngineProfile, Selector, Signal, Source } from './engine/profile.ts';
+export { engineProfile, engineProfiles } from './engine/profiles.ts';
+export { type FetchSettings, PageFetcher } from './http/page-fetcher.ts';
+export { isPage, type Page, type PageFailure, type PageResult } from './http/page-result.ts';
+export { Pace, type PaceSettings, type ScrapeOutcome } from './pace.ts';
+export { type PageOutcome, PageReader } from './page-reader.ts';
+export { finding, type Reading } from './reading.ts';
+export type { SuspicionSettings } from './suspicion.ts';
+export {
+  Target,
+  type TargetCounters,
+  type TargetDeps,
+  type TargetOptions,
+} from './target.ts';
+export { type Clock, type TargetIdentity, TargetState } from './target-state.ts';

@@ -1,0 +1,100 @@
+/**
+ * When to scrape next. Pure: durations go in, a delay comes out.
+ *
+ * Three wishes, from the strongest to the weakest:
+ * 1. Scraping takes at most `share` of the engine's time: the interval is at least the smoothed
+ *    duration of a scrape divided by it. Rendering a page runs on the event loop that serves
+ *    requests.
+ * 2. Never slower than `intervalMsMax`: older numbers are of no use to a picker.
+ * 3. As often as `intervalMs`; up to `idleIntervalMs` when the engine has nothing to do and
+ *    nothing changes, and up to `intervalMsMax` while scrapes fail.
+ */
+
+export interface PaceSettings {
+  /** Wanted time between the beginnings of two scrapes. */
+  intervalMs: number;
+  /** Bound for an idle engine whose numbers stand still. */
+  idleIntervalMs: number;
+  /** Bound in all other cases, slow and failing engines included. */
+  intervalMsMax: number;
+  /** Largest share of the engine's time that scraping may take, 0..1. */
+  share: number;
+}
+
+export interface ScrapeOutcome {
+  durationMs: number;
+  failed: boolean;
+  /** Neither running nor waiting requests, and the same numbers as before. */
+  idle: boolean;
+}
+
+/** Weight of the newest duration; a slow page is believed after about five. */
+const smoothing = 0.2;
+/** Idle scrapes before the interval grows: half a second at the default interval. */
+const idleScrapesAtFirst = 10;
+const growth = 1.25;
+/** Spread of the interval, so that the targets of a node do not scrape in step. */
+const jitter = 0.1;
+
+export class Pace {
+  readonly #settings: PaceSettings;
+  readonly #random: () => number;
+  #smoothedMs = Number.NaN;
+  #idleScrapes = 0;
+  #failures = 0;
+  #intervalMs: number;
+
+  constructor(settings: PaceSettings, random: () => number) {
+    this.#settings = settings;
+    this.#random = random;
+    this.#intervalMs = settings.intervalMs;
+  }
+
+  /** The planned time between two scrapes, without jitter. */
+  get intervalMs(): number {
+    return this.#intervalMs;
+  }
+
+  /** The smoothed duration of a scrape; NaN before the first. */
+  get durationMs(): number {
+    return this.#smoothedMs;
+  }
+
+  /** A random part of the interval: targets that start together do not scrape together. */
+  firstDelayMs(): number {
+    return this.#random() * this.#settings.intervalMs;
+  }
+
+  /** Takes in a scrape that has just ended; the delay from now to the beginning of the next. */
+  next(outcome: ScrapeOutcome): number {
+    const { durationMs } = outcome;
+    this.#smoothedMs = Number.isNaN(this.#smoothedMs)
+      ? durationMs
+      : this.#smoothedMs + smoothing * (durationMs - this.#smoothedMs);
+    this.#idleScrapes = outcome.idle ? this.#idleScrapes + 1 : 0;
+    this.#failures = outcome.failed ? this.#failures + 1 : 0;
+    this.#intervalMs = this.#plan();
+    const spread = 1 + jitter * (this.#random() - 0.5);
+    const fromStartMs = Math.max(this.#affordableMs(), this.#intervalMs * spread);
+    // A scrape as long as its interval must still leave the engine some time for itself.
+    const restMs = Math.min(this.#settings.intervalMs, durationMs);
+    return Math.max(restMs, fromStartMs - durationMs);
+  }
+
+  #plan(): number {
+    const { intervalMs, idleIntervalMs, intervalMsMax } = this.#settings;
+    let wantedMs = intervalMs;
+    if (this.#failures > 0) {
+      wantedMs = intervalMs * 2 ** Math.min(10, this.#failures - 1);
+    } else if (this.#idleScrapes > idleScrapesAtFirst) {
+      const slower = intervalMs * growth ** Math.min(50, this.#idleScrapes - idleScrapesAtFirst);
+      wantedMs = Math.min(Math.max(idleIntervalMs, intervalMs), slower);
+    }
+    return Math.min(intervalMsMax, Math.max(wantedMs, this.#affordableMs()));
+  }
+
+  /** The shortest interval that keeps to the share, at most the bound. */
+  #affordableMs(): number {
+    return Math.min(this.#settings.intervalMsMax, this.#smoothedMs / this.#settings.share);
+  }
+}

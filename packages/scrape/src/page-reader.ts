@@ -1,0 +1,68 @@
+/**
+ * From the bytes of a page to a reading. One per process: its scratch memory is shared by all
+ * targets, as reading a page is one synchronous step.
+ */
+import { type Reason, reason } from '@leadsman/wire';
+import { type CompiledProfile, compileProfile } from './engine/compile.ts';
+import { EngineDetector } from './engine/detect.ts';
+import { evaluate } from './engine/evaluate.ts';
+import type { EngineProfile } from './engine/profile.ts';
+import { engineProfiles } from './engine/profiles.ts';
+import { isExposition } from './exposition/is-exposition.ts';
+import { parsePage } from './exposition/parse.ts';
+import { Samples } from './exposition/samples.ts';
+import type { Reading } from './reading.ts';
+
+export type PageOutcome = { reading: Reading } | { reason: Reason; detail: string };
+
+export class PageReader {
+  readonly #samples = new Samples();
+  readonly #compiled = new Map<string, CompiledProfile>();
+  readonly #profiles: readonly EngineProfile[];
+  #detector: EngineDetector | undefined;
+
+  /** `custom` profiles are known by name beside the built-in ones, and win over them. */
+  constructor(custom: readonly EngineProfile[] = []) {
+    const names = custom.map(({ name }) => name);
+    this.#profiles = [...custom, ...engineProfiles.filter(({ name }) => !names.includes(name))];
+  }
+
+  get engineNames(): readonly string[] {
+    return this.#profiles.map(({ name }) => name);
+  }
+
+  profile(name: string): EngineProfile | undefined {
+    return this.#profiles.find((profile) => profile.name === name);
+  }
+
+  /** The engine whose series are on `page`, or `undefined`. A second pass: not for every scrape. */
+  detect(page: Uint8Array): string | undefined {
+    this.#detector ??= new EngineDetector(this.#profiles.map(({ name }) => this.#profileOf(name)));
+    return this.#detector.detect(page)?.profile.name;
+  }
+
+  /**
+   * Reads `page` as one of the engine called `engine`. Never throws on any bytes; an engine that
+   * is not known throws RangeError. `page` may be reused as soon as this returns.
+   */
+  read(page: Uint8Array, engine: string): PageOutcome {
+    const compiled = this.#profileOf(engine);
+    parsePage(page, compiled.names, this.#samples);
+    const samples = this.#samples;
+    if (samples.count > 0) return { reading: evaluate(compiled, samples) };
+    if (isExposition(samples.bytes)) {
+      return { reason: reason.noSeries, detail: `no series of ${compiled.profile.title}` };
+    }
+    return { reason: reason.parse, detail: 'the page is no exposition text' };
+  }
+
+  #profileOf(name: string): CompiledProfile {
+    const known = this.#compiled.get(name);
+    if (known !== undefined) return known;
+    const profile = this.profile(name);
+    if (profile === undefined) throw new RangeError(`unknown engine: ${name}`);
+    const compiled = compileProfile(profile);
+    this.#compiled.set(name, compiled);
+    return compiled;
+  }
+}

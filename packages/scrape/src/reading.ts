@@ -1,0 +1,55 @@
+/** A reading: what one page says, in the report's terms, before any history is taken in. */
+import { metricsCount, type RankNumbers } from '@leadsman/wire';
+
+/** Why a number is unknown, or that it is known. Kept per metric for `leadsman explain`. */
+export const finding = {
+  /** No series of any of its sources is on the page. */
+  absent: 0,
+  known: 1,
+  /** Series are there, but none has a usable number, or one rank's has not. */
+  invalid: 2,
+} as const;
+
+export interface Reading {
+  engine: string;
+  /** By {@link metric}; NaN = unknown. */
+  metrics: Float64Array;
+  /** By metric: one of {@link finding}. */
+  findings: Uint8Array;
+  /** By metric: the sample names that gave the number, or that gave an unusable one. */
+  families: (string | undefined)[];
+  ranks: RankNumbers[];
+  /** Ranks seen; may exceed `ranks.length`, which is bounded by the wire. */
+  engineRanks: number;
+  models: string[];
+  loraRunning: readonly string[] | undefined;
+  loraWaiting: readonly string[] | undefined;
+  sleeping: boolean;
+  /** Counters and other numbers whose movement proves that the engine steps. */
+  progress: number[];
+  /** Series of the profile on the page; 0 means that the page is not this engine's. */
+  series: number;
+  invalidSamples: number;
+  malformedLines: number;
+  droppedSamples: number;
+}
+
+export function emptyReading(engine: string): Reading {
+  return {
+    engine,
+    metrics: new Float64Array(metricsCount).fill(Number.NaN),
+    findings: new Uint8Array(metricsCount),
+    families: [],
+    ranks: [],
+    engineRanks: 0,
+    models: [],
+    loraRunning: undefined,
+    loraWaiting: undefined,
+    sleeping: false,
+    progress: [],
+    series: 0,
+    invalidSamples: 0,
+    malformedLines: 0,
+    droppedSamples: 0,
+  };
+}

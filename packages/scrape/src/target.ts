@@ -1,0 +1,179 @@
+/**
+ * A target: one page that is scraped again and again, at its own pace, one scrape at a time. A
+ * sidecar has one for each serving port of its pod; a node agent one for each pod of its node that
+ * has no sidecar.
+ */
+import { reason } from '@leadsman/wire';
+import { type FetchSettings, PageFetcher } from './http/page-fetcher.ts';
+import { isPage, type PageFailure, type PageResult } from './http/page-result.ts';
+import { Pace, type PaceSettings } from './pace.ts';
+import type { PageReader } from './page-reader.ts';
+import type { SuspicionSettings } from './suspicion.ts';
+import { type Clock, type TargetIdentity, TargetState } from './target-state.ts';
+
+export interface TargetOptions {
+  identity: TargetIdentity;
+  fetch: FetchSettings;
+  pace: PaceSettings;
+  suspicion: SuspicionSettings;
+  /** Name of an engine profile, or `auto` to find out from the page. */
+  engine: string;
+}
+
+export interface TargetDeps {
+  reader: PageReader;
+  clock: Clock;
+  /** Uniform in [0, 1). */
+  random: () => number;
+  /** Called once after each scrape, failed or not; must not throw. */
+  onReport: (target: Target) => void;
+}
+
+/** What a target's scrapes came to since its start; counters of the process add them up. */
+export interface TargetCounters {
+  scrapes: number;
+  bytes: number;
+  invalidSamples: number;
+  malformedLines: number;
+  droppedSamples: number;
+}
+
+const plainPath = '/metrics';
+
+export class Target {
+  readonly state: TargetState;
+  readonly counters: TargetCounters = {
+    scrapes: 0,
+    bytes: 0,
+    invalidSamples: 0,
+    malformedLines: 0,
+    droppedSamples: 0,
+  };
+  readonly #options: TargetOptions;
+  readonly #deps: TargetDeps;
+  readonly #fetcher: PageFetcher;
+  readonly #pace: Pace;
+  /** Paths tried in turn until one gives a page: some engines serve it elsewhere. */
+  readonly #paths: readonly string[];
+  #pathIndex = 0;
+  #engine: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<void> | undefined;
+  #stopped = true;
+
+  /** Throws TypeError on an unusable URL, RangeError on an engine that is not known. */
+  constructor(options: TargetOptions, deps: TargetDeps) {
+    this.#options = options;
+    this.#deps = deps;
+    this.state = new TargetState(options.identity, options.suspicion, deps.clock);
+    this.#fetcher = new PageFetcher(options.fetch, () => deps.clock.nowMs());
+    this.#pace = new Pace(options.pace, deps.random);
+    this.#engine = options.engine === 'auto' ? undefined : options.engine;
+    if (this.#engine !== undefined && deps.reader.profile(this.#engine) === undefined) {
+      throw new RangeError(`unknown engine: ${this.#engine}`);
+    }
+    this.#paths = this.#candidatePaths();
+    this.#fetcher.path = this.#paths[0] as string;
+    this.state.scrapeIntervalMs = this.#pace.intervalMs;
+  }
+
+  /** The engine as configured or found; `undefined` until it is known. */
+  get engine(): string | undefined {
+    return this.#engine;
+  }
+
+  /** The planned time between two scrapes, ms. */
+  get intervalMs(): number {
+    return this.#pace.intervalMs;
+  }
+
+  /** Begins to scrape, after a random part of the interval. */
+  start(): void {
+    if (!this.#stopped) return;
+    this.#stopped = false;
+    this.#schedule(this.#pace.firstDelayMs());
+  }
+
+  /** Ends scraping; a scrape in flight is given up and not reported. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#fetcher.close();
+    await this.#running;
+  }
+
+  /** One scrape, now, outside of the pace; must not be called while started. */
+  async scrapeOnce(): Promise<void> {
+    await this.#scrape();
+  }
+
+  #schedule(delayMs: number): void {
+    this.#timer = setTimeout(() => {
+      this.#running = this.#scrape().then((nextMs) => {
+        this.#running = undefined;
+        if (this.#stopped) return;
+        this.#deps.onReport(this);
+        this.#schedule(nextMs);
+      });
+    }, delayMs);
+  }
+
+  /** Scrapes and takes the result in; resolves to the delay before the next one. Never rejects. */
+  async #scrape(): Promise<number> {
+    const startedAtMs = this.#deps.clock.nowMs();
+    const result = await this.#fetcher.fetch();
+    this.counters.scrapes++;
+    const changed = this.#take(result, startedAtMs);
+    const delayMs = this.#pace.next({
+      durationMs: result.durationMs,
+      failed: this.state.reason !== reason.ok,
+      idle: !changed && this.state.isIdle,
+    });
+    this.state.scrapeIntervalMs = this.#pace.intervalMs;
+    return delayMs;
+  }
+
+  #take(result: PageResult, startedAtMs: number): boolean {
+    if (!isPage(result)) {
+      this.state.fail(result.reason, result.detail);
+      this.#tryOtherPath(result);
+      return true;
+    }
+    const { reader } = this.#deps;
+    this.counters.bytes += result.bytes.length;
+    this.#engine ??= reader.detect(result.bytes);
+    const outcome = reader.read(result.bytes, this.#engine ?? reader.engineNames[0] ?? '');
+    if ('reason' in outcome) {
+      const unknown = this.#engine === undefined && outcome.reason === reason.noSeries;
+      this.state.fail(outcome.reason, unknown ? 'no series of any known engine' : outcome.detail);
+      // Another engine may answer here after a restart.
+      if (this.#options.engine === 'auto') this.#engine = undefined;
+      return true;
+    }
+    const { reading } = outcome;
+    this.counters.invalidSamples += reading.invalidSamples;
+    this.counters.malformedLines += reading.malformedLines;
+    this.counters.droppedSamples += reading.droppedSamples;
+    return this.state.succeed(reading, startedAtMs, result.durationMs);
+  }
+
+  #candidatePaths(): string[] {
+    const configured = this.#fetcher.path;
+    const { reader } = this.#deps;
+    if (this.#engine !== undefined) {
+      const own = reader.profile(this.#engine)?.metricsPath ?? plainPath;
+      return [configured === '/' ? own : configured];
+    }
+    if (configured !== '/' && configured !== plainPath) return [configured];
+    const others = reader.engineNames.map((name) => reader.profile(name)?.metricsPath ?? plainPath);
+    return [...new Set([plainPath, ...others])];
+  }
+
+  /** A path that gives something else than a page is not asked again before the others. */
+  #tryOtherPath(failure: PageFailure): void {
+    if (this.#paths.length < 2 || this.state.reading !== undefined) return;
+    if (failure.reason !== reason.contentType && failure.reason !== reason.httpStatus) return;
+    this.#pathIndex = (this.#pathIndex + 1) % this.#paths.length;
+    this.#fetcher.path = this.#paths[this.#pathIndex] as string;
+  }
+}
