@@ -8,31 +8,33 @@
  */
 import { locateTool, type ToolName, tools } from '../../../../scripts/fetch-tools.mjs';
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Whether Envoy is there. Throws when it is not and CI=true. */
-export function requireEnvoy(): boolean {
-  return requireTool('envoy');
+export function requireEnvoy(env: Environment = process.env): boolean {
+  return requireTool('envoy', env);
 }
 
 /** Whether nats-server is there. Throws when it is not and CI=true. */
-export function requireNats(): boolean {
-  return requireTool('nats');
-}
-
-function requireTool(name: ToolName): boolean {
-  if (locateTool(name) !== undefined) return true;
-  const { title, environment } = tools[name];
-  const message = `${title} is missing: run "node scripts/fetch-tools.mjs", or set ${environment}`;
-  if (process.env.CI === 'true') throw new Error(message);
-  console.warn(`\n!!! SKIPPED: ${message} !!!\n`);
-  return false;
+export function requireNats(env: Environment = process.env): boolean {
+  return requireTool('nats', env);
 }
 
 /** The path of a tool. Throws an error that says how to get it. */
 export function toolPath(name: ToolName): string {
   const path = locateTool(name);
-  if (path !== undefined) return path;
+  if (path === undefined) throw new Error(missing(name));
+  return path;
+}
+
+function requireTool(name: ToolName, env: Environment): boolean {
+  if (locateTool(name, env) !== undefined) return true;
+  if (env.CI === 'true') throw new Error(missing(name));
+  console.warn(`\n!!! SKIPPED: ${missing(name)} !!!\n`);
+  return false;
+}
+
+function missing(name: ToolName): string {
   const { title, environment } = tools[name];
-  throw new Error(
-    `${title} is missing: run "node scripts/fetch-tools.mjs", or set ${environment} to its path`,
-  );
+  return `${title} is missing: run "node scripts/fetch-tools.mjs", or set ${environment} to its path`;
 }

@@ -22,6 +22,8 @@ export interface RigOptions {
   nodes: number;
   podsPerNode: number;
   transport?: RigTransport;
+  /** Text of a configuration file for NATS. */
+  natsConfig?: string;
   /** Pace of the sidecars; default 50. */
   scrapeIntervalMs?: number;
   engine?: Omit<RemoteEngineOptions, 'host' | 'port'>;
@@ -106,7 +108,7 @@ export class Rig {
 
   /** Starts a NATS server in place of the one that was killed, on its port. */
   async restartNats(): Promise<void> {
-    this.nats = await launchNats({ port: this.nats!.ports.client });
+    this.nats = await this.#launchNats(this.nats!.ports.client);
   }
 
   async startAgent(nodeIndex: number): Promise<void> {
@@ -203,7 +205,7 @@ export class Rig {
       launchEngineSimulators(
         this.pods.map((pod) => ({ ...this.options.engine, host: pod.ip, port: 0 })),
       ),
-      transport === 'nats' ? launchNats() : undefined,
+      transport === 'nats' ? this.#launchNats() : undefined,
     ]);
     this.#engines = engines;
     this.nats = nats;
@@ -218,6 +220,14 @@ export class Rig {
     if (withoutPicker) return;
     this.#step('starting Envoy');
     await this.startGateway([this.picker!.addresses.ext_proc!]);
+  }
+
+  #launchNats(port?: number): Promise<NatsServer> {
+    const { natsConfig } = this.options;
+    return launchNats({
+      ...(port === undefined ? {} : { port }),
+      ...(natsConfig === undefined ? {} : { config: natsConfig }),
+    });
   }
 
   async #writeFiles(): Promise<void> {
