@@ -4,7 +4,7 @@ import { readOptions } from './options.ts';
 describe('the flags of the demo', () => {
   it('has defaults that differ for a check', () => {
     expect(readOptions([])).toMatchObject({ check: false, phaseMs: 20_000, transport: 'nats' });
-    expect(readOptions(['--check', '--json'])).toMatchObject({ json: true, phaseMs: 7_000 });
+    expect(readOptions(['--check', '--json'])).toMatchObject({ json: true, phaseMs: 6_000 });
   });
 
   it.each([

@@ -134,7 +134,8 @@ export class Rig {
       service: 'sidecar',
       name: `sidecar of ${pod.name}`,
       flags: {
-        'engine-url': `http://${this.endpointOf(pod)}/metrics`,
+        'engine-host': pod.ip,
+        'engine-ports': portOf(this.endpointOf(pod)),
         'scrape-interval-ms': this.options.scrapeIntervalMs ?? 50,
         'pod-uid': pod.uid,
         'pod-name': pod.name,
@@ -155,6 +156,7 @@ export class Rig {
 
   async startPicker(): Promise<void> {
     const before = this.picker?.addresses;
+    const directPort = before?.direct === undefined ? undefined : portOf(before.direct);
     this.picker = await launchService({
       service: 'picker',
       name: 'picker',
@@ -166,13 +168,15 @@ export class Rig {
         'admin-port': before?.admin === undefined ? 0 : portOf(before.admin),
         'pool-source': 'file',
         'pool-file': this.poolPath,
+        'direct-host': '127.0.0.1',
+        'direct-port': this.options.transport === 'direct' ? (directPort ?? 0) : undefined,
         'config-file': this.options.strategyFile === undefined ? undefined : this.strategyPath,
         'replica-name': 'picker-0',
         'nats-url': this.nats?.url,
         ...this.options.pickerFlags,
         ...(this.#strategy === '' ? {} : { strategy: this.#strategy }),
       },
-      listeners: ['ext_proc', 'admin'],
+      listeners: ['ext_proc', 'admin', ...(this.options.transport === 'direct' ? ['direct'] : [])],
       ...this.#warnings(),
     });
   }
