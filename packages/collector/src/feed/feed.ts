@@ -70,9 +70,13 @@ export class Feed {
     this.directAddress = formatHostPort(this.#config.direct.host, port);
   }
 
-  /** Whether any source brings frames now, or would if there were senders. */
+  /**
+   * Whether the main source brings frames now, or would if there were senders: the broker where
+   * there is one, else the watched collector, else whoever dials in.
+   */
   get connected(): boolean {
-    if (this.nats?.connected || this.remote?.connected) return true;
+    if (this.nats !== undefined) return this.nats.connected;
+    if (this.remote !== undefined) return this.remote.connected;
     if (this.direct === undefined) return false;
     if (this.direct.streams > 0) this.#everDialled = true;
     if (this.#everDialled) return this.direct.streams > 0;

@@ -155,6 +155,11 @@ export class ViewReader {
     return this.#copies.floats[slot * bodyWords + bodyWord.receivedAtMs]!;
   }
 
+  /** The age of the numbers when the newest report left its sender, ms. */
+  statedAgeMs(slot: number): number {
+    return this.#copies.view.getFloat64(slot * bodyBytes + reportAt + reportOffset.ageMs, true);
+  }
+
   /** Counts the uses of a slot: another number means another endpoint. */
   generation(slot: number): number {
     return this.#copies.ints[slot * bodyWords * 2 + bodyInt.generation]!;
@@ -198,7 +203,7 @@ export class ViewReader {
     return readAddress(this.#copies.bytes, slot * bodyBytes + reportAt + reportOffset.address);
   }
 
-  /** The bytes of a used slot's report, as on the wire; valid until the next refresh. Allocates. */
+  /** A used slot's report as on the wire; valid until the next refresh. Allocates a view of it. */
   reportBytes(slot: number): Uint8Array {
     const from = slot * bodyBytes + reportAt;
     return this.#copies.bytes.subarray(from, (slot + 1) * bodyBytes);

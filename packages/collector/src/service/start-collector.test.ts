@@ -1,0 +1,129 @@
+import { grpcSink } from '@leadsman/link';
+import { createLogger, readConfig } from '@leadsman/service';
+import { waitUntil } from '@leadsman/testing';
+import { frameKind, reason } from '@leadsman/wire';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  attributesRecord,
+  goneRecord,
+  ranksRecord,
+  reportRecord,
+  type SampleRecord,
+  SampleSender,
+} from '../sample-frame.ts';
+import type { EndpointJson } from '../view/endpoint-json.ts';
+import { collectorConfigShape } from './config.ts';
+import { type CollectorService, startCollector } from './start-collector.ts';
+
+const logger = createLogger({ name: 'collector', level: 'silent' });
+
+let service: CollectorService;
+let sink: ReturnType<typeof grpcSink>;
+const sender = new SampleSender();
+
+beforeEach(async () => {
+  const argv = ['--admin-host', '127.0.0.1', '--grpc-host', '127.0.0.1', '--endpoint-metrics'];
+  const env = { LEADSMAN_ADMIN_PORT: '0', LEADSMAN_GRPC_PORT: '0' };
+  const config = readConfig(collectorConfigShape, { argv, env, name: 'collector' });
+  service = await startCollector(config, logger);
+  sink = grpcSink({ targets: [service.grpcAddress] });
+  await waitUntil(() => sink.connected, { what: 'the direct stream' });
+});
+
+afterEach(async () => {
+  await sink.close();
+  await service.stop();
+});
+
+const get = (path: string) => fetch(`http://${service.adminAddress}${path}`);
+
+async function endpoints(): Promise<(EndpointJson & { ranks: unknown[] })[]> {
+  return ((await (await get('/v1/endpoints')).json()) as { endpoints: never[] }).endpoints;
+}
+
+/** Sends one frame and waits until the view has as many endpoints as expected. */
+async function send(records: SampleRecord[], expected: number, kind: number = frameKind.changes) {
+  sink.send(sender.frame(records, kind));
+  await waitUntil(async () => (await endpoints()).length === expected, { what: 'the endpoints' });
+}
+
+test('endpoints as JSON: numbers with their state and age, unknown is null', async () => {
+  await send(
+    [
+      reportRecord({ uid: 'pod-a', value: 3, ageMs: 25 }),
+      attributesRecord({ uid: 'pod-a', podName: 'engine-0', models: ['tiny'], loraRunning: [] }),
+      ranksRecord({ uid: 'pod-a' }, [2, 1]),
+      reportRecord({ uid: 'pod-b', value: Number.NaN, reason: reason.noSeries }),
+    ],
+    2,
+  );
+  const [a, b] = await endpoints();
+  expect(a).toMatchObject({
+    podName: 'engine-0',
+    destination: '10.0.0.7:8000',
+    state: 'fresh',
+    reason: 'ok',
+    waitingRequests: 3,
+    models: ['tiny'],
+    loraRunning: [],
+    loraWaiting: null,
+    ranks: [
+      { rank: 0, waitingRequests: 2, kvCacheUsageRatio: null },
+      { rank: 1, waitingRequests: 1 },
+    ],
+  });
+  expect(a!.ageMs).toBeGreaterThanOrEqual(25);
+  expect(b).toMatchObject({
+    podName: null,
+    state: 'unknown',
+    reason: 'no_series',
+    ageMs: null,
+    runningRequests: null,
+    kvCacheUsageRatio: null,
+  });
+});
+
+test('it is ready when the feed is whole, and says what is missing before', async () => {
+  const early = await get('/readyz');
+  expect([early.status, await early.text()]).toEqual([503, expect.stringMatching(/connected/)]);
+  await waitUntil(async () => (await get('/readyz')).status === 200, { what: 'readiness' });
+  expect((await get('/healthz')).status).toBe(200);
+});
+
+test('series of 5,000 short-lived pods leave /metrics with their pods', async () => {
+  const series = async () =>
+    (await (await get('/metrics')).text())
+      .split('\n')
+      .filter((line) => line.startsWith('leadsman_')).length;
+  const own = await series();
+  const pods = Array.from({ length: 5_000 }, (_, i) => `short-${i}`);
+  for (let from = 0; from < pods.length; from += 500) {
+    const some = pods.slice(from, from + 500);
+    const records = some.flatMap((uid) => [
+      reportRecord({ uid }),
+      attributesRecord({ uid, podName: uid }),
+    ]);
+    await send(records, from + 500);
+  }
+  expect(await series()).toBeGreaterThan(own + 5_000 * 5);
+  const gone = pods.map((uid) => goneRecord({ uid, seq: 2 }));
+  await send(gone, 0);
+  expect(await series()).toBe(own);
+}); // C41
+
+test('what was dropped and why is on /metrics', async () => {
+  await send([reportRecord({ seq: 5 }), reportRecord({ seq: 5 }), reportRecord({ seq: 4 })], 1);
+  sink.send(new Uint8Array(100));
+  await waitUntil(
+    async () => {
+      const text = await (await get('/metrics')).text();
+      return (
+        text.includes('leadsman_collector_reports_total{result="applied"} 1') &&
+        text.includes('leadsman_collector_reports_total{result="duplicate"} 1') &&
+        text.includes('leadsman_collector_reports_total{result="older"} 1') &&
+        text.includes('leadsman_collector_frames_bad_total{reason="magic"} 1')
+      );
+    },
+    { what: 'the counters' },
+  );
+});

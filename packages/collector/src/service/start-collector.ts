@@ -1,0 +1,135 @@
+/**
+ * The collector as a service: one view for many pickers, autoscalers and people.
+ *
+ * Replicas are equal and know nothing of each other: each hears all senders. HTTP is for people and
+ * probes, gRPC for senders without a broker (`Push`) and for pickers without one (`Watch`).
+ */
+import { randomBytes } from 'node:crypto';
+import { natsOptionsFrom } from '@leadsman/link';
+import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
+import { formatHostPort } from '@leadsman/wire';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { CollectorCore } from '../collector-core.ts';
+import type { FeedConfig } from '../feed/feed-config.ts';
+import { registerCollectorMetrics } from '../metrics.ts';
+import { createView, type FeedState, feedState } from '../view/layout.ts';
+import { WatchServer } from '../watch/watch-server.ts';
+import type { CollectorConfig } from './config.ts';
+import { registerEndpointMetrics } from './endpoint-metrics.ts';
+import { addEndpointsRoute } from './endpoints-route.ts';
+
+export interface CollectorService {
+  /** `host:port` of the HTTP side. */
+  adminAddress: string;
+  /** `host:port` of the gRPC side. */
+  grpcAddress: string;
+  stop(): Promise<void>;
+}
+
+const feedText: Record<FeedState, string> = {
+  [feedState.never]: 'no source has connected yet',
+  [feedState.disconnected]: 'disconnected',
+  [feedState.syncing]: 'connected, not complete yet',
+  [feedState.synced]: 'synced',
+};
+
+/** Starts all parts; rejects when a port cannot be had. */
+export async function startCollector(
+  config: CollectorConfig,
+  logger: Logger,
+): Promise<CollectorService> {
+  const view = createView({ slotsMax: config.endpointsMax });
+  const epoch = Date.now();
+  const watchServer = new WatchServer({
+    view,
+    intervalMs: config.watchIntervalMs,
+    watchersMax: config.watchersMax,
+    synced: () => core.feedState === feedState.synced,
+    nowMs: monotonicMs,
+    sender: () => ({ id: randomBytes(16), epoch }),
+  });
+  const core = new CollectorCore(
+    { view, feed: feedConfigOf(config), expireAfterMs: config.expireAfterMs, keepRanks: true },
+    { logger, nowMs: monotonicMs, random: Math.random, watch: watchServer.watch },
+  );
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  registerCollectorMetrics(registry, () => core.snapshot());
+  registerWatchMetrics(registry, watchServer);
+  const { staleAfterMs } = config;
+  if (config.endpointMetrics) {
+    registerEndpointMetrics(registry, { view, staleAfterMs, nowMs: monotonicMs });
+  }
+  const admin = createAdmin({
+    registry,
+    logger,
+    // Watchers are refused in the same states, so they are sent to a replica that is whole.
+    ready: () => (core.feedState === feedState.synced ? undefined : feedText[core.feedState]),
+  });
+  addEndpointsRoute(admin, {
+    view,
+    staleAfterMs,
+    nowMs: monotonicMs,
+    feed: () => feedText[core.feedState],
+    ranksRecord: (slot) => core.ingest.ranksRecord(slot),
+  });
+  await core.start();
+  await admin.listen({ host: config.adminHost, port: config.adminPort });
+  const bound = admin.server.address();
+  const port = typeof bound === 'object' ? (bound?.port ?? 0) : 0;
+  const service: CollectorService = {
+    adminAddress: formatHostPort(config.adminHost, port),
+    grpcAddress: core.feed.directAddress,
+    stop: async () => {
+      watchServer.stop();
+      await Promise.all([admin.close(), core.stop()]);
+    },
+  };
+  logger.info({ listener: 'admin', address: service.adminAddress }, 'listening');
+  logger.info({ listener: 'grpc', address: service.grpcAddress }, 'listening');
+  return service;
+}
+
+function feedConfigOf(config: CollectorConfig): FeedConfig {
+  const feed: FeedConfig = {
+    name: 'collector',
+    direct: { host: config.grpcHost, port: config.grpcPort },
+  };
+  if (config.grpcTlsCertFile !== '' && feed.direct !== undefined) {
+    feed.direct.tls = {
+      certFile: config.grpcTlsCertFile,
+      keyFile: config.grpcTlsKeyFile,
+      clientCaFile: config.grpcTlsClientCaFile,
+    };
+  }
+  if (config.natsUrl.length > 0) {
+    const options = natsOptionsFrom(config, 'leadsman-collector');
+    feed.nats = { options, subjectPrefix: config.subjectPrefix };
+  }
+  return feed;
+}
+
+function registerWatchMetrics(registry: Registry, server: WatchServer): void {
+  const gauges: readonly [string, string, () => number][] = [
+    ['watchers', 'Pickers that watch this collector.', () => server.watchers],
+    ['watch_frames', 'Frames sent to watchers.', () => server.counters.frames],
+    ['watch_frame_bytes', 'Their bytes.', () => server.counters.frameBytes],
+    [
+      'watch_lags',
+      'Times a watcher was still busy with its last frames.',
+      () => server.counters.lags,
+    ],
+    ['watch_refused', 'Watchers sent away at once.', () => server.counters.refused],
+    ['watch_ended', 'Watchers sent away as the feed was lost.', () => server.counters.ended],
+  ];
+  for (const [name, help, read] of gauges) {
+    new Gauge({
+      name: `leadsman_collector_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+}

@@ -1,0 +1,161 @@
+import { grpcFrameServer } from '@leadsman/link';
+import { createLogger, monotonicMs } from '@leadsman/service';
+import { waitUntil } from '@leadsman/testing';
+import { podKeyFromUid, podKeyText } from '@leadsman/wire';
+import { afterEach, expect, test } from 'vitest';
+import { FrameIngest } from '../ingest/frame-ingest.ts';
+import { attributesRecord, goneRecord, reportRecord, SampleSender } from '../sample-frame.ts';
+import type { SampleOptions } from '../sample-report.ts';
+import { createView, feedState } from '../view/layout.ts';
+import { ViewReader } from '../view/view-reader.ts';
+import { ViewWriter } from '../view/view-writer.ts';
+import { RemoteFeed } from './remote-feed.ts';
+import { WatchServer } from './watch-server.ts';
+
+const logger = createLogger({ name: 'test', level: 'silent' });
+const stops: (() => Promise<void> | void)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop();
+});
+
+const keyOf = (uid: string) => podKeyText(podKeyFromUid(uid));
+
+/** A view with its ingest and its reader; ticks keep it from believing that it stood still. */
+class SampleView {
+  readonly shared = createView({ slotsMax: 64 });
+  readonly ingest = new FrameIngest({
+    writer: new ViewWriter(this.shared),
+    nowMs: monotonicMs(),
+  });
+  readonly reader = new ViewReader(this.shared);
+  readonly sender = new SampleSender();
+  readonly #timer = setInterval(
+    () => this.ingest.tick(monotonicMs(), feedState.synced),
+    100,
+  ).unref();
+
+  report(options: SampleOptions) {
+    this.ingest.receive(this.sender.frame([reportRecord(options)]), monotonicMs());
+  }
+
+  /** The sequence of an endpoint's newest report; 0: unknown. */
+  seq(uid = 'pod-a') {
+    this.reader.refresh();
+    const slot = this.reader.slotOf(keyOf(uid), 8000);
+    return slot < 0 ? 0 : this.reader.seq(slot);
+  }
+
+  stop() {
+    clearInterval(this.#timer);
+  }
+}
+
+/** A collector replica: its view, served to watchers on a free port. */
+async function startReplica() {
+  const view = new SampleView();
+  const replica = { view, synced: true, address: '', stop: async () => {} };
+  const watch = new WatchServer({
+    view: view.shared,
+    intervalMs: 10,
+    watchersMax: 4,
+    synced: () => replica.synced,
+    nowMs: monotonicMs,
+    sender: () => ({ id: crypto.getRandomValues(new Uint8Array(16)), epoch: 1 }),
+  });
+  const server = grpcFrameServer({
+    host: '127.0.0.1',
+    port: 0,
+    watch: watch.watch,
+    graceMs: 100,
+  });
+  replica.address = `127.0.0.1:${await server.listen()}`;
+  replica.stop = async () => {
+    watch.stop();
+    view.stop();
+    await server.close();
+  };
+  stops.push(replica.stop);
+  return { ...replica, replica, watch };
+}
+
+/** A picker's view, fed by watching. */
+function watchFrom(targets: string[], random = () => 0) {
+  const view = new SampleView();
+  const feed = new RemoteFeed({
+    targets,
+    name: 'picker',
+    intervalMs: 10,
+    logger,
+    nowMs: monotonicMs,
+    random,
+  });
+  feed.start((frame) => view.ingest.receive(frame, monotonicMs()));
+  stops.push(async () => {
+    await feed.close();
+    view.stop();
+  });
+  return { view, feed };
+}
+
+const until = (probe: () => boolean, what: string) => waitUntil(probe, { what });
+
+test('a watcher gets all that is known, then what changes and who leaves', async () => {
+  const { view, address } = await startReplica();
+  view.report({ uid: 'pod-a', seq: 5 });
+  view.ingest.receive(view.sender.frame([attributesRecord({ podName: 'engine-7' })]), 1);
+  const { view: watched } = watchFrom([address]);
+  await until(() => watched.seq() === 5, 'the first keyframe');
+  const slot = watched.reader.slotOf(keyOf('pod-a'), 8000);
+  await until(() => {
+    watched.reader.refresh();
+    return watched.reader.attributes(slot)?.podName === 'engine-7';
+  }, 'the attributes');
+  view.report({ uid: 'pod-a', seq: 6 });
+  view.report({ uid: 'pod-b', seq: 1 });
+  await until(() => watched.seq() === 6 && watched.seq('pod-b') === 1, 'the changes');
+  view.ingest.receive(view.sender.frame([goneRecord({ uid: 'pod-a', seq: 7 })]), monotonicMs());
+  await until(() => watched.seq() === 0, 'the withdrawal');
+  expect(watched.seq('pod-b')).toBe(1);
+});
+
+test('a watcher goes to another replica and its view never goes back', async () => {
+  const ahead = await startReplica();
+  const behind = await startReplica();
+  ahead.view.report({ seq: 50 });
+  behind.view.report({ seq: 40 });
+  behind.view.report({ uid: 'pod-b', seq: 1 });
+  const { view: watched, feed } = watchFrom([ahead.address, behind.address]);
+  await until(() => watched.seq() === 50, 'the first replica');
+  await ahead.stop();
+  await until(() => watched.seq('pod-b') === 1, 'the second replica');
+  expect(watched.seq()).toBe(50);
+  behind.view.report({ seq: 51 });
+  await until(() => watched.seq() === 51, 'news from the second replica');
+  expect(feed.counters.failovers).toBe(1);
+});
+
+test('a replica whose view is not whole is passed over, and left when its feed is lost', async () => {
+  const first = await startReplica();
+  const second = await startReplica();
+  first.replica.synced = false;
+  first.view.report({ uid: 'pod-a', seq: 1 });
+  second.view.report({ uid: 'pod-b', seq: 1 });
+  const { view: watched } = watchFrom([first.address, second.address]);
+  await until(() => watched.seq('pod-b') === 1, 'the whole replica');
+  expect(watched.seq('pod-a')).toBe(0);
+  expect(first.watch.counters.refused).toBeGreaterThan(0);
+  first.replica.synced = true;
+  second.replica.synced = false;
+  await until(() => watched.seq('pod-a') === 1, 'the other replica');
+  expect(second.watch.counters.ended).toBe(1);
+});
+
+test('many watchers are served, those beyond the bound are refused', async () => {
+  const { view, address, watch } = await startReplica();
+  view.report({ seq: 3 });
+  const served = [1, 2, 3, 4].map(() => watchFrom([address]).view);
+  await until(() => served.every((one) => one.seq() === 3), 'four watchers');
+  const fifth = watchFrom([address]);
+  await until(() => watch.counters.refused > 0, 'the refusal');
+  expect(fifth.view.seq()).toBe(0);
+});
