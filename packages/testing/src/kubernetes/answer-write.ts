@@ -41,7 +41,9 @@ export async function answerWrite(
     else send(response, 200, put(object));
   } else if (request.method === 'PATCH') {
     const kind = request.headers['content-type'] ?? '';
-    send(response, 200, put(patched(known, kind, text)));
+    const object = patched(known, kind, text);
+    if (isOutdated(object, known)) send(response, 409, statusObject(409, 'changed meanwhile'));
+    else send(response, 200, put(object));
   } else send(response, 405, statusObject(405, 'not served'));
 }
 
@@ -52,7 +54,7 @@ function patched(known: StoredObject, kind: string, text: string): NewObject {
     : (mergePatch(known, patch) as NewObject);
 }
 
-function isOutdated(object: StoredObject, known: StoredObject): boolean {
+function isOutdated(object: NewObject, known: StoredObject): boolean {
   const version = object.metadata.resourceVersion ?? '';
   return version !== '' && version !== known.metadata.resourceVersion;
 }
