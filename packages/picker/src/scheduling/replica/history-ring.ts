@@ -62,8 +62,11 @@ export class HistoryWriter {
   }
 }
 
-/** Receives one record; `hashes` is valid during the call only. */
-export type HistoryListener = (endpoint: number, hashes: BlockHashes) => void;
+/** Receives one record; the scratch blocks are valid during the call only. */
+export type HistoryListener = (endpoint: number) => void;
+
+/** Where a record's blocks are put. */
+export type HistoryScratch = Pick<BlockHashes, 'high' | 'low' | 'count'>;
 
 export class HistoryReader {
   readonly #words: Int32Array;
@@ -77,8 +80,8 @@ export class HistoryReader {
     return Atomics.load(this.#words, dropped) >>> 0;
   }
 
-  /** Hands over all complete records, using `scratch` for each. */
-  drain(scratch: BlockHashes, listener: HistoryListener): void {
+  /** Hands over all complete records, the blocks of each in `scratch`. */
+  drain(scratch: HistoryScratch, listener: HistoryListener): void {
     const words = this.#words;
     const end = Atomics.load(words, written);
     let at = words[read]! >>> 0;
@@ -93,7 +96,7 @@ export class HistoryReader {
       }
       scratch.count = blocks;
       left -= recordHeaderWords + 2 * blocks;
-      listener(endpoint, scratch);
+      listener(endpoint);
     }
     Atomics.store(words, read, end);
   }
