@@ -219,8 +219,8 @@ export class Rig {
     if (transport === 'direct') await picker;
     this.#step('starting the picker, the agents and the sidecars');
     const nodes = Array.from({ length: this.options.nodes }, (_, node) => node);
-    await Promise.all([picker, ...nodes.map((node) => this.startAgent(node))]);
-    await Promise.all(this.pods.map((pod) => this.startSidecar(pod.index)));
+    await allStarted([picker, ...nodes.map((node) => this.startAgent(node))]);
+    await allStarted(this.pods.map((pod) => this.startSidecar(pod.index)));
     if (withoutPicker) return;
     this.#step('starting Envoy');
     await this.startGateway([this.picker!.addresses.ext_proc!]);
@@ -259,6 +259,13 @@ export class Rig {
   #step(text: string): void {
     this.options.signal?.throwIfAborted();
     this.options.onStep?.(text);
+  }
+}
+
+/** Waits for all, also when one fails, so that none comes up after the rig was stopped. */
+async function allStarted(parts: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(parts)) {
+    if (result.status === 'rejected') throw result.reason;
   }
 }
 

@@ -30,7 +30,15 @@ export interface ServiceProcess {
   stop(graceMs?: number): Promise<void>;
 }
 
-/** Resolves when every listener is up. Rejects with the process's output when it is not in 20 s. */
+/** Long enough for a dozen processes that start at once on two busy cores. */
+const startDeadlineMs = 60_000;
+
+/** Compiled code of our processes, so that only the first run on a machine pays for it. */
+const compileCache = fileURLToPath(
+  new URL('../../../../node_modules/.cache/leadsman-compile', import.meta.url),
+);
+
+/** Resolves when every listener is up. Rejects with the process's output when it is not in time. */
 export async function launchService(options: ServiceOptions): Promise<ServiceProcess> {
   const main = `../../../${options.service}/src/main.ts`;
   const addresses: Record<string, string> = {};
@@ -38,6 +46,7 @@ export async function launchService(options: ServiceOptions): Promise<ServicePro
     name: options.name,
     command: process.execPath,
     args: [fileURLToPath(new URL(main, import.meta.url)), ...flagList(options.flags)],
+    env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compileCache },
     onLine: (line) => readLogLine(line, addresses, options.onWarning),
   });
   await waitUntil(
@@ -46,7 +55,7 @@ export async function launchService(options: ServiceOptions): Promise<ServicePro
       options.listeners.every((name) => addresses[name] !== undefined),
     {
       what: `${options.name} to listen (${options.listeners.join(', ')})`,
-      deadlineMs: 20_000,
+      deadlineMs: startDeadlineMs,
       describe: () => child.output(),
     },
   ).catch(async (error: unknown) => {
