@@ -78,6 +78,10 @@ export const pickerConfigShape = z.object({
     .default(10_000)
     .describe('Silence after which an endpoint leaves the view.'),
 
+  readyAfterMs: milliseconds(0, 600_000)
+    .default(10_000)
+    .describe('Go into service this long after the start even if no report has come.'),
+
   configFile: z.string().default('').describe('Strategy file (YAML); empty: see --strategy.'),
   strategy: z
     .string()
@@ -102,13 +106,6 @@ export const pickerConfigShape = z.object({
     .enum(['none', 'streamed', 'buffered', 'buffered_partial', 'full_duplex_streamed'])
     .default('full_duplex_streamed')
     .describe('Body mode of gateways that do not state it.'),
-  fallbacks: z
-    .number()
-    .int()
-    .min(0)
-    .max(7)
-    .default(0)
-    .describe('Endpoints named after the first one; only for gateways that walk a list.'),
   conformance: z
     .boolean()
     .default(false)

@@ -69,7 +69,7 @@ export interface ExtProcServer {
 }
 
 /** A third of the memory a worker usually gets. */
-const defaultHeldBytesMax = 512 * 1_048_576;
+export const defaultHeldBytesMax = 512 * 1_048_576;
 
 export const defaultExchangeOptions: ExchangeOptions = {
   requestBodyMode: BodyMode.fullDuplex,

@@ -1,0 +1,93 @@
+/**
+ * The picker's own metrics, summed over its threads. The numbers lie in memory that the threads
+ * write; they are read when somebody scrapes. No label comes out of a request.
+ */
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { type CounterName, type Counters, counterNames } from '../ext-proc/counters.ts';
+import type { PoolStatus } from '../pool/pool-registry.ts';
+
+export interface PickerNumbers {
+  counters: readonly Counters[];
+  pools: () => PoolStatus[];
+  inFlight: (index: number) => number;
+  threads: () => { running: number; restarts: number };
+  endpointsDropped: () => number;
+  notReady: () => string | undefined;
+}
+
+const help: Partial<Record<CounterName, string>> = {
+  exchanges_started: 'ext_proc streams begun.',
+  picks: 'Requests an endpoint was picked for.',
+  refused_no_endpoint: 'Requests answered 503 as no endpoint was eligible.',
+  refused_shed: 'Requests answered 429 as the pool was saturated.',
+  unexpected_messages: 'ext_proc messages that did not fit the state of their exchange.',
+};
+
+/** Adds all of them to `registry`. */
+export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers): void {
+  for (const name of counterNames) {
+    const counter = new Counter({
+      name: `leadsman_picker_${name}_total`,
+      help: help[name] ?? `${name.replaceAll('_', ' ')}, since the start.`,
+      registers: [registry],
+      collect() {
+        let sum = 0;
+        for (const counters of numbers.counters) sum += counters.get(name);
+        counter.reset();
+        counter.inc(sum);
+      },
+    });
+  }
+  gauge(registry, 'leadsman_picker_threads', 'ext_proc threads that run.', () => {
+    return numbers.threads().running;
+  });
+  gauge(registry, 'leadsman_picker_thread_restarts', 'Threads started again after a fault.', () => {
+    return numbers.threads().restarts;
+  });
+  gauge(registry, 'leadsman_picker_endpoints_dropped', 'Endpoints beyond --endpoints-max.', () => {
+    return numbers.endpointsDropped();
+  });
+  gauge(registry, 'leadsman_picker_ready', '1 while traffic should come here.', () => {
+    return numbers.notReady() === undefined ? 1 : 0;
+  });
+  perPool(registry, 'leadsman_picker_pool_endpoints', 'Endpoints of the pool.', numbers, (pool) => {
+    return pool.endpoints.length;
+  });
+  const inFlightText = 'Requests of this picker that have not ended.';
+  perPool(registry, 'leadsman_picker_pool_in_flight', inFlightText, numbers, (pool) => {
+    let sum = 0;
+    for (const endpoint of pool.endpoints) sum += numbers.inFlight(endpoint.index);
+    return sum;
+  });
+}
+
+function gauge(registry: Registry, name: string, text: string, value: () => number): void {
+  const metric = new Gauge({
+    name,
+    help: text,
+    registers: [registry],
+    collect() {
+      metric.set(value());
+    },
+  });
+}
+
+function perPool(
+  registry: Registry,
+  name: string,
+  text: string,
+  numbers: PickerNumbers,
+  value: (pool: PoolStatus) => number,
+): void {
+  const metric = new Gauge({
+    name,
+    help: text,
+    labelNames: ['pool'],
+    registers: [registry],
+    collect() {
+      // Pools that left must leave here too.
+      metric.reset();
+      for (const pool of numbers.pools()) metric.set({ pool: pool.pool }, value(pool));
+    },
+  });
+}

@@ -1,0 +1,27 @@
+/** Counts picks per endpoint in shared memory, for people and tests; otherwise a pass-through. */
+import type { Outcome, Pick, RequestFacts, Scheduler } from '../scheduling/scheduler.ts';
+
+export class CountedScheduler implements Scheduler {
+  readonly #scheduler: Scheduler;
+  readonly #picks: Uint32Array;
+
+  constructor(scheduler: Scheduler, picks: SharedArrayBuffer) {
+    this.#scheduler = scheduler;
+    this.#picks = new Uint32Array(picks);
+  }
+
+  pick(request: RequestFacts, into: Pick): void {
+    this.#scheduler.pick(request, into);
+    if (into.status === 'picked' && into.endpoint !== undefined) {
+      Atomics.add(this.#picks, into.endpoint.index, 1);
+    }
+  }
+
+  firstToken(ticket: number): void {
+    this.#scheduler.firstToken(ticket);
+  }
+
+  release(ticket: number, outcome: Outcome): void {
+    this.#scheduler.release(ticket, outcome);
+  }
+}

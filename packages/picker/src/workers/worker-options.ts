@@ -1,0 +1,68 @@
+/** From the picker's flags to what one ext_proc thread needs to know. */
+import type { PickerConfig } from '../config.ts';
+import { BodyMode } from '../ext-proc/body-mode.ts';
+import {
+  defaultExchangeOptions,
+  defaultHeldBytesMax,
+  type ExtProcOptions,
+} from '../ext-proc/server.ts';
+import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
+import { defaultTransportLimits } from '../ext-proc/transport/limits.ts';
+
+const bodyModes: Readonly<Record<PickerConfig['requestBodyMode'], BodyMode>> = {
+  none: BodyMode.none,
+  streamed: BodyMode.streamed,
+  buffered: BodyMode.buffered,
+  buffered_partial: BodyMode.bufferedPartial,
+  full_duplex_streamed: BodyMode.fullDuplex,
+};
+
+/** A gRPC message holds the body and little more; headers are bounded by the gateway. */
+const messageOverheadBytes = 1_048_576;
+
+/** A port and the pool that calls on it are for. */
+export interface PoolPort {
+  port: number;
+  pool: string;
+}
+
+/** Reads `9012=namespace/name`; the form was checked by the configuration. */
+export function parsePoolPorts(texts: readonly string[]): PoolPort[] {
+  return texts.map((text) => {
+    const at = text.indexOf('=');
+    return { port: Number(text.slice(0, at)), pool: text.slice(at + 1) };
+  });
+}
+
+/**
+ * The options of a thread's server. `port` is that of the first address: 0 until the system has
+ * given one to the first thread.
+ */
+export function extProcOptionsOf(
+  config: PickerConfig,
+  port: number,
+  tls: TlsIdentity | undefined,
+): ExtProcOptions {
+  const poolPorts = parsePoolPorts(config.poolPorts);
+  const mode = bodyModes[config.requestBodyMode];
+  return {
+    listen: [port, ...poolPorts.map((entry) => entry.port)].map((listenPort) => ({
+      host: config.extProcHost,
+      port: listenPort,
+      reusePort: true,
+    })),
+    tls,
+    exchange: {
+      ...defaultExchangeOptions,
+      requestBodyMode: mode,
+      bodyBytesMax: config.bodyBytesMax,
+      conformance: config.conformance,
+    },
+    limits: {
+      ...defaultTransportLimits,
+      messageBytesMax: config.bodyBytesMax + messageOverheadBytes,
+    },
+    heldBytesMax: defaultHeldBytesMax,
+    poolByPort: new Map(poolPorts.map((entry) => [entry.port, entry.pool])),
+  };
+}
