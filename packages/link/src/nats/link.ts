@@ -15,7 +15,7 @@
  * per message, until it has caught up. So newest wins, and memory stays flat.
  *
  * Cost: per publish one clock reading and the library's copy into its outbound buffer; per
- * received message one clock reading while a ping is under way.
+ * received message one clock reading.
  */
 import { frameBytesMax } from '@leadsman/wire';
 import { errors, type NatsConnection } from '@nats-io/transport-node';
@@ -233,7 +233,10 @@ class Link implements NatsLink {
   #admit(bytes: number): boolean {
     this.counters.received++;
     this.counters.receivedBytes += bytes;
-    if (!this.#lag.waiting || this.#lag.lagMs(this.#nowMs()) <= this.#bounds.lateMs) return true;
+    const nowMs = this.#nowMs();
+    // One turn of the event loop may bring 2 MB: with slow handlers the timer alone is too late.
+    if (this.#connection !== undefined) this.#pingWhenDue(this.#connection, nowMs);
+    if (this.#lag.lagMs(nowMs) <= this.#bounds.lateMs) return true;
     this.counters.droppedLate++;
     return false;
   }
