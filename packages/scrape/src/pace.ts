@@ -2,7 +2,7 @@
  * When to scrape next. Pure: durations go in, a delay comes out.
  *
  * Three wishes, from the strongest to the weakest:
- * 1. Scraping takes at most `share` of the engine's time: the interval is at least the smoothed
+ * 1. Scraping takes at most `share` of the engine's time: the interval is at least the median
  *    duration of a scrape divided by it. Rendering a page runs on the event loop that serves
  *    requests.
  * 2. Never slower than `intervalMsMax`: older numbers are of no use to a picker.
@@ -28,8 +28,12 @@ export interface ScrapeOutcome {
   idle: boolean;
 }
 
-/** Weight of the newest duration; a slow page is believed after about five. */
-const smoothing = 0.2;
+/**
+ * Durations whose median counts. A scrape now and then takes ten times as long for reasons that
+ * are not the engine's (a new connection, our own start, a busy node); a page that really got
+ * slower is believed after five.
+ */
+const durationsKept = 9;
 /** Idle scrapes before the interval grows: half a second at the default interval. */
 const idleScrapesAtFirst = 10;
 const growth = 1.25;
@@ -39,6 +43,7 @@ const jitter = 0.1;
 export class Pace {
   readonly #settings: PaceSettings;
   readonly #random: () => number;
+  readonly #durationsMs: number[] = [];
   #smoothedMs = Number.NaN;
   #idleScrapes = 0;
   #failures = 0;
@@ -55,7 +60,7 @@ export class Pace {
     return this.#intervalMs;
   }
 
-  /** The smoothed duration of a scrape; NaN before the first. */
+  /** The median duration of the latest scrapes; NaN before the first. */
   get durationMs(): number {
     return this.#smoothedMs;
   }
@@ -68,9 +73,7 @@ export class Pace {
   /** Takes in a scrape that has just ended; the delay from now to the beginning of the next. */
   next(outcome: ScrapeOutcome): number {
     const { durationMs } = outcome;
-    this.#smoothedMs = Number.isNaN(this.#smoothedMs)
-      ? durationMs
-      : this.#smoothedMs + smoothing * (durationMs - this.#smoothedMs);
+    this.#smooth(durationMs);
     this.#idleScrapes = outcome.idle ? this.#idleScrapes + 1 : 0;
     this.#failures = outcome.failed ? this.#failures + 1 : 0;
     this.#intervalMs = this.#plan();
@@ -79,6 +82,14 @@ export class Pace {
     // A scrape as long as its interval must still leave the engine some time for itself.
     const restMs = Math.min(this.#settings.intervalMs, durationMs);
     return Math.max(restMs, fromStartMs - durationMs);
+  }
+
+  /** The lower median: of two scrapes, the second tells better than the first, which connects. */
+  #smooth(durationMs: number): void {
+    this.#durationsMs.push(durationMs);
+    if (this.#durationsMs.length > durationsKept) this.#durationsMs.shift();
+    const sorted = this.#durationsMs.toSorted((left, right) => left - right);
+    this.#smoothedMs = sorted[(sorted.length - 1) >> 1] as number;
   }
 
   #plan(): number {

@@ -1,0 +1,76 @@
+/**
+ * `/snapshot`: what the sidecar knows, as JSON for people and scripts. Names carry their units,
+ * unknown is `null`, and a target without fresh numbers says why.
+ */
+import { finding, type Target } from '@leadsman/scrape';
+import { metric, metricNames, reason, reasonName, reportFlag } from '@leadsman/wire';
+import type { Exporter } from './exporter/exporter.ts';
+
+/** Numbers older than this are shown as stale; pickers have their own threshold. */
+const staleAfterMs = 2_000;
+
+export function snapshotJson(
+  targets: readonly Target[],
+  exporter: Exporter,
+  mode: string,
+  nowMs: number,
+): object {
+  return {
+    exporter: {
+      mode,
+      path: exporter.path,
+      agentOutcome: exporter.agentOutcome ?? null,
+      ...exporter.counters,
+    },
+    targets: targets.map((target) => targetJson(target, nowMs)),
+  };
+}
+
+function targetJson(target: Target, nowMs: number): object {
+  const { state } = target;
+  const { identity, reading } = state;
+  const report = state.report(nowMs);
+  return {
+    podUid: identity.podUid,
+    podName: identity.podName,
+    namespace: identity.namespace,
+    nodeName: identity.nodeName,
+    address: identity.address,
+    port: identity.port,
+    state: stateName(target, nowMs),
+    reason: reasonName(state.reason),
+    detail: state.detail,
+    ageMs: reading === undefined ? null : Math.round(report.ageMs),
+    epoch: report.epoch,
+    seq: report.seq,
+    engine: target.engine ?? null,
+    models: reading?.models ?? [],
+    loraRunning: reading?.loraRunning ?? null,
+    loraWaiting: reading?.loraWaiting ?? null,
+    sleeping: (report.flags & reportFlag.sleeping) !== 0,
+    engineRanks: report.engineRanks,
+    metrics: Object.fromEntries(
+      metricNames.map((name) => [name, orNull(report.metrics[metric[name]])]),
+    ),
+    ranks: state.ranks.map((rank) => ({
+      rank: rank.rank,
+      runningRequests: orNull(rank.runningRequests),
+      waitingRequests: orNull(rank.waitingRequests),
+      kvCacheUsageRatio: orNull(rank.kvCacheUsageRatio),
+    })),
+    invalid: metricNames.filter((name) => reading?.findings[metric[name]] === finding.invalid),
+    counters: { ...target.counters },
+  };
+}
+
+function stateName(target: Target, nowMs: number): string {
+  const { state } = target;
+  if (state.reading === undefined) return 'unknown';
+  if (state.ageMs(nowMs) > staleAfterMs) return 'stale';
+  if (state.suspect) return 'suspect';
+  return state.reason === reason.ok ? 'fresh' : 'stale';
+}
+
+function orNull(value: number | undefined): number | null {
+  return value === undefined || Number.isNaN(value) ? null : value;
+}

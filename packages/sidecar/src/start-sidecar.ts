@@ -1,0 +1,156 @@
+/**
+ * Builds the sidecar's parts and connects them; tests run it in-process.
+ *
+ * Nothing here waits for the engine, the agent or a broker: the sidecar serves at once and is
+ * ready at once, as a container that is not would keep its model pod out of service.
+ */
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import { agentSink } from '@leadsman/link/agent';
+import { PageReader, readCustomMapping, Target, type TargetOptions } from '@leadsman/scrape';
+import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
+import { formatHostPort, keyframeIntervalMs, senderIdBytes } from '@leadsman/wire';
+import { Registry } from 'prom-client';
+import { agentUrlOf, type SidecarConfig, targetsOf } from './config.ts';
+import { Exporter } from './exporter/exporter.ts';
+import { transportOpener } from './exporter/transport.ts';
+import { FrameComposer } from './frame-composer.ts';
+import { registerSidecarMetrics, ScrapeOutcomes } from './metrics.ts';
+import { snapshotJson } from './snapshot.ts';
+
+export interface SidecarDeps {
+  logger: Logger;
+  registry?: Registry;
+  random?: () => number;
+}
+
+export interface Sidecar {
+  /** `host:port` of snapshot, probes and metrics. */
+  readonly address: string;
+  readonly targets: readonly Target[];
+  readonly exporter: Exporter;
+  /** Says that the pod's targets are gone, then ends. */
+  stop(): Promise<void>;
+}
+
+/** The agent answers within a few milliseconds when it is there at all. */
+const agentPatienceMs = 500;
+/** An agent that restarts is back within seconds; see OwnRoute. */
+const ownGraceMs = 10_000;
+
+/** Resolves when the sidecar listens. Throws when the mapping file or a URL cannot be used. */
+export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Promise<Sidecar> {
+  const { logger } = deps;
+  const registry = deps.registry ?? new Registry();
+  const random = deps.random ?? Math.random;
+  const outcomes = new ScrapeOutcomes();
+  const send = (frames: readonly Uint8Array[]) => {
+    for (const frame of frames) exporter.send(frame);
+  };
+  const targets = createTargets(config, random, (target) => {
+    outcomes.add(target.state.reason);
+    composer.limit(exporter.frameBytesMax);
+    send(composer.changes(target, monotonicMs()));
+  });
+  const sender = { id: randomBytes(senderIdBytes), epoch: Date.now() };
+  const composer = new FrameComposer(targets, sender);
+  const sendKeyframe = () => {
+    composer.limit(exporter.frameBytesMax);
+    send(composer.keyframe(monotonicMs()));
+  };
+  const exporter = createExporter(config, registry, logger, sendKeyframe);
+  registerSidecarMetrics(registry, { targets, exporter, composer, outcomes, nowMs: monotonicMs });
+  const server = createAdmin({ registry, logger, ready: () => undefined });
+  server.get('/snapshot', () =>
+    snapshotJson(targets, exporter, config.exporterMode, monotonicMs()),
+  );
+  await server.listen({ host: config.adminHost, port: config.adminPort });
+  const bound = server.server.address() as AddressInfo;
+  const address = formatHostPort(bound.address, bound.port);
+  logger.info({ listener: 'admin', address }, 'listening');
+  for (const target of targets) target.start();
+  const keyframes = setInterval(sendKeyframe, keyframeIntervalMs);
+  return {
+    address,
+    targets,
+    exporter,
+    stop: async () => {
+      clearInterval(keyframes);
+      await Promise.all(targets.map((target) => target.stop()));
+      send(composer.gone());
+      await exporter.close();
+      await server.close();
+    },
+  };
+}
+
+function createTargets(
+  config: SidecarConfig,
+  random: () => number,
+  onReport: (target: Target) => void,
+): Target[] {
+  const mapping = config.engineMappingFile;
+  const custom = mapping === '' ? [] : [readCustomMapping(mapping)];
+  const reader = new PageReader(custom);
+  // A mapping is there to be used: `auto` could only guess whether the page is meant.
+  const engine =
+    config.engine === 'auto' && custom[0] !== undefined ? custom[0].name : config.engine;
+  const clock = { nowMs: monotonicMs, unixMs: Date.now };
+  return targetsOf(config).map(({ port, url }, rank) => {
+    const options: TargetOptions = {
+      identity: {
+        podUid: config.podUid || config.podName || `${config.podIp}:${port}`,
+        podName: config.podName,
+        namespace: config.podNamespace,
+        nodeName: config.nodeName,
+        address: config.podIp || '127.0.0.1',
+        port,
+        rank,
+        reporter: 'sidecar',
+        metricsPort: new URL(url).port,
+      },
+      fetch: {
+        url,
+        timeoutMs: config.scrapeTimeoutMs,
+        bytesMax: config.pageBytesMax,
+        tokenFile: config.tokenFile,
+        localAddress: '',
+        tlsCaFile: config.engineTlsCaFile,
+        tlsVerify: config.engineTlsVerify,
+      },
+      pace: {
+        intervalMs: config.scrapeIntervalMs,
+        idleIntervalMs: config.idleIntervalMs,
+        intervalMsMax: 1_000,
+        share: config.scrapeShare,
+      },
+      suspicion: { scrapes: config.suspectAfterScrapes, forMs: config.suspectAfterMs },
+      engine,
+    };
+    return new Target(options, { reader, clock, random, onReport });
+  });
+}
+
+function createExporter(
+  config: SidecarConfig,
+  registry: Registry,
+  logger: Logger,
+  onWay: () => void,
+): Exporter {
+  const url = agentUrlOf(config);
+  const { localAddress } = config;
+  return new Exporter({
+    mode: config.exporterMode,
+    agent:
+      url === ''
+        ? undefined
+        : (onFailed) =>
+            agentSink({ url, onFailed, ...(localAddress === '' ? {} : { localAddress }) }),
+    open: transportOpener(config, registry, logger),
+    patienceMs: agentPatienceMs,
+    graceMs: ownGraceMs,
+    nowMs: monotonicMs,
+    onWay,
+    onError: (error) => logger.warn({ err: error }, 'own transport cannot be opened'),
+  });
+}
