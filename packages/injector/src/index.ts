@@ -1,4 +1,5 @@
 /** What others may use of the injector: the pure mutation, for the command-line tool. */
+export * from './mutate/json-patch.ts';
 export * from './mutate/mutate-pod.ts';
 export * from './mutate/pod.ts';
 export * from './mutate/read-template.ts';
