@@ -1,4 +1,9 @@
 /** What tests, benchmarks and tools use of the picker; the process itself starts at `main.ts`. */
+
+export * from './config/config-source.ts';
+export * from './config/scheduling-config.ts';
+export * from './config/strategy-file.ts';
+export * from './config/strategy-file-error.ts';
 export * from './ext-proc/body-mode.ts';
 export * from './ext-proc/counters.ts';
 export * from './ext-proc/server.ts';
@@ -6,5 +11,24 @@ export * from './ext-proc/transport/http2-server.ts';
 export * from './health/health-server.ts';
 export * from './health/health-state.ts';
 export * from './in-flight/table.ts';
+export * from './scheduling/build-policy.ts';
+export * from './scheduling/candidate-table.ts';
+export * from './scheduling/extension/extension.ts';
+export * from './scheduling/freshness.ts';
+export * from './scheduling/gauge-source.ts';
+export * from './scheduling/ledger.ts';
+export * from './scheduling/part.ts';
+export * from './scheduling/prefix/block-hash.ts';
+export * from './scheduling/prefix/prefix-index.ts';
+export * from './scheduling/random.ts';
+export * from './scheduling/replica/history-ring.ts';
+export * from './scheduling/replica/replica-exchange.ts';
+export * from './scheduling/replica/replica-transport.ts';
 export * from './scheduling/scheduler.ts';
+export * from './scheduling/scheduling-hub.ts';
+export * from './scheduling/scheduling-metrics.ts';
+export * from './scheduling/shared-memory.ts';
+export * from './scheduling/worker-messages.ts';
+export * from './scheduling/worker-scheduler.ts';
+export * from './scheduling/worker-scheduling.ts';
 export * from './tls/identity.ts';

@@ -48,8 +48,7 @@ export class LedgerHistory {
     const column = this.#columns[at];
     if (column === undefined) return;
     this.#timesMs[at] = nowMs;
-    for (let index = 0; index < this.#width; index++)
-      column[index] = this.#ledger.requests(index);
+    for (let index = 0; index < this.#width; index++) column[index] = this.#ledger.requests(index);
     this.#taken++;
   }
 

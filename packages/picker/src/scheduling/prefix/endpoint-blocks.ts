@@ -17,6 +17,8 @@ const headerWords = 2;
 const capacityTokensDefault = 524_288;
 
 export class EndpointBlocks {
+  /** Endpoints from here on have no room: they hold nothing and cannot be entered. */
+  readonly endpointsMax: number;
   readonly #words: Int32Array;
   readonly #blocksAt: number;
   readonly #setsMax: number;
@@ -29,6 +31,7 @@ export class EndpointBlocks {
 
   constructor(words: Int32Array, endpointsMax: number, tokensMax: number, blockTokens: number) {
     this.#words = words;
+    this.endpointsMax = endpointsMax;
     this.#blocksAt = endpointsMax * headerWords;
     this.#setsMax = setsFor(tokensMax, blockTokens);
     this.#blockTokens = blockTokens;
@@ -36,6 +39,7 @@ export class EndpointBlocks {
 
   /** Sizes the endpoint's LRU to its KV cache; NaN = unknown. A new size loses entries. */
   setCapacity(endpoint: number, kvCapacityTokens: number): void {
+    if (endpoint >= this.endpointsMax) return;
     const tokens = kvCapacityTokens > 0 ? kvCapacityTokens : capacityTokensDefault;
     const mask = Math.min(this.#setsMax, setsFor(tokens, this.#blockTokens)) - 1;
     const at = endpoint * headerWords;
@@ -44,6 +48,7 @@ export class EndpointBlocks {
 
   /** Forgets an endpoint whose index may be given to another. */
   clear(endpoint: number): void {
+    if (endpoint >= this.endpointsMax) return;
     const words = this.#setsMax * ways;
     const at = this.#blocksAt + endpoint * words;
     this.#words.fill(0, at, at + words);

@@ -63,7 +63,8 @@ export class PrefixIndex {
   /** How many blocks from the prompt's start the endpoint holds. */
   match(endpoint: number, hashes: BlockHashes): number {
     const { count } = hashes;
-    if (count === 0 || !this.#holds(endpoint, hashes, 0)) return 0;
+    if (count === 0 || endpoint >= this.blocks.endpointsMax) return 0;
+    if (!this.#holds(endpoint, hashes, 0)) return 0;
     // Prompts are entered as chains, so whoever holds a block mostly holds those before it.
     let held = 1;
     let step = 1;
@@ -98,7 +99,7 @@ export class PrefixIndex {
    * there so recently that other replicas need not hear of them again.
    */
   enter(endpoint: number, hashes: BlockHashes): number {
-    if (hashes.count === 0) return 0;
+    if (hashes.count === 0 || endpoint >= this.blocks.endpointsMax) return 0;
     const clock = this.blocks.nextClock(endpoint);
     this.#holders.tick();
     let recent = 0;

@@ -1,0 +1,40 @@
+/**
+ * The weights of the expected-work formula. Their unit is a prefill token: the time in which an
+ * endpoint of normal speed computes one token of a prompt. Values come from the routing benchmark
+ * (`npm run bench -- routing`; docs/routing.md), which is flat around them.
+ */
+export interface ExpectedWorkParameters {
+  /** Weight of the request's own uncached tokens: above 1, a cached prefix counts for more. */
+  readonly ownWeight: number;
+  /** What a request past its first token adds: it slows every step that is still to come. */
+  readonly decodingTokens: number;
+  /** What each token in the KV cache adds, for the same reason: attention reads all of them. */
+  readonly kvTokenWeight: number;
+  readonly stallWeight: number;
+  /** Price per token by which the KV cache would be filled beyond `kvSafeRatio`. */
+  readonly kvOverflowWeight: number;
+  /** Share of the KV cache that may be planned with. */
+  readonly kvSafeRatio: number;
+  /** Weight of what other replicas probably sent since they last told. */
+  readonly unheardWeight: number;
+  /** Endpoints drawn at random and compared, besides those that hold the prefix. */
+  readonly samples: number;
+  /** Work of loading a LoRA adapter that the endpoint has not been seen with. */
+  readonly adapterLoadTokens: number;
+  /** The same where another adapter must leave first. */
+  readonly adapterSwapTokens: number;
+}
+
+export const expectedWorkParameters: ExpectedWorkParameters = {
+  ownWeight: 2,
+  decodingTokens: 100,
+  kvTokenWeight: 0,
+  stallWeight: 0,
+  kvOverflowWeight: 4,
+  kvSafeRatio: 0.92,
+  unheardWeight: 0.5,
+  samples: 8,
+  // An adapter of some 100 MB takes around 0.2 s from disk or over the network.
+  adapterLoadTokens: 4_000,
+  adapterSwapTokens: 8_000,
+};
