@@ -6,7 +6,18 @@ import { NameTable } from './name-table.ts';
 
 /** Bound of one name; the longest metric name of any known engine has 58 bytes. */
 const nameBytesMax = 256;
-const suffixes = ['_sum', '_count', '_total', '_bucket', '_created', '_info'];
+
+/** What a sample's name may have behind its family's. */
+export const sampleSuffixes: readonly string[] = [
+  '_sum',
+  '_count',
+  '_total',
+  '_bucket',
+  '_created',
+  '_info',
+  '_gsum',
+  '_gcount',
+];
 
 export class FamilyNames {
   readonly names: readonly string[];
@@ -24,7 +35,7 @@ export class FamilyNames {
         throw new RangeError(`not a metric name: ${JSON.stringify(name)}`);
       }
       families.add(name);
-      for (const suffix of suffixes) {
+      for (const suffix of sampleSuffixes) {
         if (name.endsWith(suffix) && name !== suffix) families.add(name.slice(0, -suffix.length));
       }
     }

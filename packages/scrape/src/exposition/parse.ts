@@ -15,13 +15,16 @@
  *
  * Specs: prometheus.io, "Exposition formats", text format; OpenMetrics 1.0 section 3.
  */
-import type { FamilyNames } from './family-names.ts';
+import { type FamilyNames, sampleSuffixes } from './family-names.ts';
 import { byte, closingBrace, mayStartSample, skipBlanks, wordEnd } from './grammar.ts';
+import { NameTable } from './name-table.ts';
 import { parseNumber } from './number.ts';
 import { lineBytesMax, type Samples } from './samples.ts';
 
 /** Length of "# HELP " and "# TYPE ". */
 const keywordBytes = 7;
+
+const suffixes = new NameTable(sampleSuffixes);
 
 /**
  * Reads `page` into `into`, which keeps a reference to it: `page` may be overwritten as soon as
@@ -67,7 +70,7 @@ function skipFamily(bytes: Buffer, family: number, lineEnd: number, seekFrom: nu
   const lastFrom = bytes.lastIndexOf(byte.lineFeed, lastEnd - 1) + 1;
   // The TYPE line itself is the last one when the family has no samples.
   if (lastEnd <= seekFrom || lastFrom <= seekFrom) return next;
-  return isPrefixOfLine(bytes, family, lastFrom) ? next : lineEnd + 1;
+  return isSampleOf(bytes, family, lastFrom) ? next : lineEnd + 1;
 }
 
 /** Whether the words that begin at `left` and `right` are the same. */
@@ -79,13 +82,17 @@ function isSameWord(bytes: Uint8Array, left: number, right: number): boolean {
   }
 }
 
-/** Whether the line at `line` begins with the word at `word`. */
-function isPrefixOfLine(bytes: Uint8Array, word: number, line: number): boolean {
-  for (let i = 0; ; i++) {
-    const code = bytes[word + i];
-    if (isWordEnd(code)) return true;
-    if (bytes[line + i] !== code) return false;
+/** Whether the line at `line` is a sample of the family named at `family`. */
+function isSampleOf(bytes: Buffer, family: number, line: number): boolean {
+  let length = 0;
+  while (!isWordEnd(bytes[family + length])) {
+    if (bytes[line + length] !== bytes[family + length]) return false;
+    length++;
   }
+  const after = bytes[line + length];
+  if (after === byte.braceOpen || isWordEnd(after)) return true;
+  // A histogram's `_bucket`, a summary's `_sum`: anything longer is a family of its own.
+  return after === byte.underscore && suffixes.at(bytes, line + length) >= 0;
 }
 
 function isWordEnd(code: number | undefined): boolean {
