@@ -1,0 +1,31 @@
+/** Entry of the picker process: reads its configuration, starts, and stops on a signal. */
+import { ConfigError, createLogger, onShutdown, readConfig, runMain } from '@leadsman/service';
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import { pickerConfigShape } from './config.ts';
+import { startPicker } from './start-picker.ts';
+
+/** Added to the drain before a stop that hangs is cut off, ms. */
+const stopSlackMs = 10_000;
+
+await runMain(async () => {
+  const config = readConfig(pickerConfigShape, {
+    argv: process.argv.slice(2),
+    env: process.env,
+    name: 'leadsman-picker',
+  });
+  if (config.poolSource === 'file' && config.poolFile === '') {
+    throw new ConfigError(['--pool-source file needs --pool-file']);
+  }
+  const logger = createLogger({ name: 'picker', level: config.logLevel });
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const picker = await startPicker(config, {
+    logger,
+    registry,
+    random: Math.random,
+    unixMs: Date.now,
+    env: process.env,
+  });
+  const graceMs = config.drainGraceMs + stopSlackMs;
+  onShutdown({ logger, graceMs, stop: () => picker.stop() });
+});

@@ -1,0 +1,216 @@
+/**
+ * The picker process: its main thread's parts and how they are wired.
+ *
+ * ```
+ * membership ──> registry ──> broadcast ──┐
+ * strategy file, other replicas ──> hub ──┼──messages──> ext_proc threads ──> gateways
+ * collector thread ──> fleet view ────────┴──shared memory──^
+ * ```
+ *
+ * The main thread is control plane only. When it stalls, the threads go on with what they have.
+ */
+import { type EmbeddedCollector, startEmbeddedCollector } from '@leadsman/collector';
+import { feedState } from '@leadsman/collector/view/layout';
+import { ViewReader } from '@leadsman/collector/view/view-reader';
+import { connectNats, type NatsLink, natsOptionsFrom } from '@leadsman/link';
+import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
+import type { Registry } from 'prom-client';
+import { registerPickerMetrics } from './admin/metrics.ts';
+import { addPickerRoutes } from './admin/routes.ts';
+import { ConfigSource } from './config/config-source.ts';
+import type { PickerConfig } from './config.ts';
+import { Counters } from './ext-proc/counters.ts';
+import { feedOf } from './feed.ts';
+import { startHealthServer } from './health/health-server.ts';
+import { HealthState } from './health/health-state.ts';
+import { InFlightField, InFlightTable } from './in-flight/table.ts';
+import { EndpointIndex } from './pool/endpoint-index.ts';
+import { openMembership } from './pool/open-membership.ts';
+import { PoolRegistry } from './pool/pool-registry.ts';
+import { Readiness } from './readiness.ts';
+import { natsReplicaTransport } from './scheduling/replica/replica-transport.ts';
+import { SchedulingHub } from './scheduling/scheduling-hub.ts';
+import { openSharedMemory } from './shared-memory.ts';
+import { loadIdentity, watchIdentity } from './tls/identity.ts';
+import { ExtProcThreads } from './workers/ext-proc-threads.ts';
+import type { SharedMemory } from './workers/messages.ts';
+import { PoolBroadcast } from './workers/pool-broadcast.ts';
+
+export interface PickerDeps {
+  logger: Logger;
+  registry: Registry;
+  random: () => number;
+  /** Unix time, ms: for certificates and for the epoch of this replica. */
+  unixMs: () => number;
+  env: Readonly<Record<string, string | undefined>>;
+}
+
+export interface RunningPicker {
+  /** `host:port` by listener: `ext_proc`, `health`, `admin`. */
+  readonly addresses: Readonly<Record<string, string>>;
+  readonly collector: EmbeddedCollector;
+  /** Drains the ext_proc threads within the configured grace, then ends everything. */
+  stop(): Promise<void>;
+}
+
+/** How often readiness is looked at and told to threads and health services, ms. */
+const readinessIntervalMs = 50;
+
+/** Starts everything; rejects when an address, a certificate or a strategy cannot be used. */
+export async function startPicker(config: PickerConfig, deps: PickerDeps): Promise<RunningPicker> {
+  const { logger, registry } = deps;
+  const source = new ConfigSource({ file: config.configFile, strategy: config.strategy });
+  const loaded = await source.load();
+  const shared = openSharedMemory({ ...config, prefixIndex: loaded.config.prefixIndex });
+  const files = { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile };
+  const identity = config.tls ? await loadIdentity(files, deps.unixMs()) : undefined;
+  const inFlight = new InFlightTable(shared.inFlight, shared.inFlightShape, -1);
+  const requests = (index: number) => inFlight.total(index, InFlightField.requests);
+  const replicaName = config.replicaName || config.podName || randomName(deps.random);
+  const addresses: Record<string, string> = {};
+  const listening = (listener: string, address: string) => {
+    addresses[listener] = address;
+    logger.info({ listener, address }, 'listening');
+  };
+
+  const collector = startEmbeddedCollector({
+    view: shared.view,
+    feed: feedOf(config, replicaName),
+    expireAfterMs: config.expireAfterMs,
+    logLevel: config.logLevel,
+    logger,
+    random: deps.random,
+    onListening: (address) => listening('direct', address),
+  });
+  const link = openReplicaLink(config, replicaName, logger);
+  const hub: SchedulingHub = new SchedulingHub({
+    source,
+    loaded,
+    memory: shared.scheduling,
+    inFlight,
+    transport: link && natsReplicaTransport(link, config.subjectPrefix, replicaName),
+    replicaName,
+    epoch: deps.unixMs(),
+    workers: () => threads.running,
+    post: (message) => threads.post(message),
+    clock: monotonicMs,
+    logger,
+  });
+  const broadcast = new PoolBroadcast((updates, removed) => {
+    hub.poolsChanged(updates, removed);
+    threads.post({ type: 'pools', updates, removed });
+  });
+  const index = new EndpointIndex(config.endpointsMax, requests);
+  const pools = new PoolRegistry({ index, changes: broadcast, nowMs: monotonicMs });
+  const threads: ExtProcThreads = new ExtProcThreads({
+    config,
+    shared,
+    identity,
+    scheduling: () => hub.config,
+    pools: () => pools.updates(),
+    onScheduling: (worker, message) => hub.receive(worker, message),
+    onExit: (worker) => {
+      inFlight.forgetWorker(worker);
+      hub.forgetWorker(worker);
+    },
+    logger,
+  });
+  const membership = await openMembership(config, { ...deps, view: shared.view });
+  const viewState = new ViewReader(shared.view);
+  const readiness = new Readiness({
+    membership: () => membership.notSynced(),
+    viewSynced: () => viewState.feed === feedState.synced || viewState.everSynced,
+    threadsListening: () => threads.listening,
+    nowMs: monotonicMs,
+    readyAfterMs: config.readyAfterMs,
+  });
+
+  membership.start(pools);
+  hub.start();
+  const port = await threads.start();
+  listening('ext_proc', `${config.extProcHost}:${port}`);
+  const stopWatching =
+    identity &&
+    watchIdentity(files, identity, {
+      onChange: (changed) => {
+        logger.info('serving with a new certificate');
+        threads.setIdentity(changed);
+      },
+      onError: (error) => logger.error({ err: error }, 'new certificate cannot be used'),
+    });
+
+  const health = new HealthState();
+  const healthServer = await startHealthServer(
+    { host: config.extProcHost, port: config.healthPort },
+    health,
+  );
+  listening('health', `${config.extProcHost}:${healthServer.port}`);
+  const look = () => {
+    const ready = readiness.missing() === undefined;
+    health.setSynced(ready);
+    threads.setReady(ready);
+  };
+  look();
+  const readinessTimer = setInterval(look, readinessIntervalMs);
+
+  const admin = createAdmin({ registry, logger, ready: () => readiness.missing() });
+  const picks = new Uint32Array(shared.picks);
+  addPickerRoutes(admin, {
+    pools: () => pools.status(),
+    reader: new ViewReader(shared.view),
+    inFlight: requests,
+    picks: (position) => Atomics.load(picks, position),
+    nowMs: monotonicMs,
+    staleAfterMs: config.staleAfterMs,
+    reload: async () => {
+      const result = await hub.reload();
+      return result.ok ? [] : result.problems;
+    },
+  });
+  registerPickerMetrics(registry, {
+    counters: countersOf(shared),
+    pools: () => pools.status(),
+    inFlight: requests,
+    threads: () => ({ running: threads.running, restarts: threads.restarts }),
+    endpointsDropped: () => index.dropped,
+    notReady: () => readiness.missing(),
+  });
+  const adminAddress = await admin.listen({ host: config.adminHost, port: config.adminPort });
+  listening('admin', new URL(adminAddress).host);
+
+  async function stop(): Promise<void> {
+    readiness.startDraining();
+    health.startDraining();
+    await threads.drain(config.drainNoticeMs, config.drainGraceMs);
+    clearInterval(readinessTimer);
+    stopWatching?.();
+    broadcast.stop();
+    await membership.stop();
+    await hub.stop();
+    await threads.stop();
+    await collector.stop();
+    await link?.close();
+    await healthServer.stop();
+    await admin.close();
+  }
+
+  return { addresses, collector, stop };
+}
+
+/** Replicas tell each other over NATS; without it each counts its own requests only. */
+function openReplicaLink(
+  config: PickerConfig,
+  replicaName: string,
+  logger: Logger,
+): NatsLink | undefined {
+  if (config.natsUrl.length === 0) return undefined;
+  return connectNats({ ...natsOptionsFrom(config, `leadsman-picker-${replicaName}`), logger });
+}
+
+function countersOf(shared: SharedMemory): Counters[] {
+  return shared.counters.map((buffer) => new Counters(buffer));
+}
+
+function randomName(random: () => number): string {
+  return `picker-${Math.floor(random() * 2 ** 32).toString(16)}`;
+}
