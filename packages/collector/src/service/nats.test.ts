@@ -166,10 +166,12 @@ test('a handler slower than its input drops what waited, and the view stays youn
   const agent = await launchAgentProcess(nats.url);
   stops.push(agent);
   const memory = process.memoryUsage().rss;
-  const untilMs = monotonicMs() + 8_000;
-  await waitUntil(() => monotonicMs() > untilMs, { what: '8 s', deadlineMs: 30_000 });
-  expect(link.counters.droppedLate).toBeGreaterThan(100);
-  expect(Math.max(...lags.slice(-20))).toBeLessThan(4_000);
+  // At the measured rates some 6 s of overload; without bounds the lag would be as long.
+  await waitUntil(() => link.counters.droppedLate > 800, {
+    what: 'late frames to be dropped',
+    deadlineMs: 40_000,
+  });
+  expect(Math.max(...lags.slice(-20))).toBeLessThan(3_000);
   expect(process.memoryUsage().rss - memory).toBeLessThan(64e6);
 }); // C34
 
