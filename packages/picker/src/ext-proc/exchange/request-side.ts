@@ -271,7 +271,17 @@ export class RequestSide implements Waiting {
     this.#decide();
   }
 
+  /** Runs from messages, timers and the body reader alike, so an error must not leave it. */
   #decide(): void {
+    try {
+      this.#pick();
+    } catch {
+      this.#context.counters.add(Counter.handler_errors);
+      this.refuse('error', '', 0);
+    }
+  }
+
+  #pick(): void {
     const { scheduler, counters, pick, facts } = this.#context;
     const joined = this.#reservation.join(this.#poolName, this.#requestId);
     if (joined !== undefined) {
@@ -284,8 +294,11 @@ export class RequestSide implements Waiting {
     facts.subset = this.#subset;
     facts.nowMs = this.#context.nowMs();
     facts.setFields(this.#reader?.fields);
-    scheduler.pick(facts, pick);
-    facts.clear();
+    try {
+      scheduler.pick(facts, pick);
+    } finally {
+      facts.clear();
+    }
     if (pick.status !== 'picked') {
       this.refuse(pick.status, pick.reason, pick.retryAfterS);
       return;
