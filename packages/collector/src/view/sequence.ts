@@ -31,9 +31,10 @@
  * So a copy that passes is exactly write s. A copy that fails may hold any mixture, which does no
  * harm: races between plain accesses are defined in JavaScript, and nobody looks at it.
  *
- * **Cost.** On x86-64 R2 is a `lock xadd`, on ARM64 an `ldaddal` or an exclusive pair; it takes the
- * word's cache line for itself, about 10 ns alone and about 100 ns when threads compete. It is paid once
- * per slot that changed since the reader's last look. See docs/adr/0003.
+ * **Cost.** On x86-64 an add is a `lock xadd`, on ARM64 an `ldaddal` or an exclusive pair; it takes
+ * the word's cache line for itself. V8 calls a builtin for every operation of Atomics, about 25 ns
+ * each; paid twice per write, and twice per slot that changed since the reader's last look. See
+ * docs/adr/0003-seqlock.md.
  */
 
 /** Enters the slot. Only the one writer may call this, and only while it is not inside. */

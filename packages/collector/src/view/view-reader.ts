@@ -3,9 +3,10 @@
  * {@link ViewReader.refresh}, which never waits for the writer. Everything else reads the copy, so
  * what one pick sees does not change under it.
  *
- * Cost: a refresh loads one i32 per slot (1,000 slots: 63 cache lines, about 1 µs) and copies the
- * 288 bytes of each slot that changed (about 0.1 µs). Nothing is allocated per slot. Memory per
- * reader: 320 bytes per slot and up to 96 in the index; attributes are decoded on demand and kept.
+ * Cost (bench/src/view.ts): a refresh compares one i32 per slot (1,000 slots: 63 cache lines, about
+ * 4 µs) and copies the 288 bytes of each slot that changed (about 0.3 µs). Nothing is allocated per
+ * slot. Memory per reader: 300 bytes per slot and up to 100 in the index; attributes are decoded on
+ * demand and kept.
  *
  * One reader per consumer: `changed` and the result of `refresh` speak of the last call. A failed
  * scrape keeps the last known numbers under a reason other than `ok` and a growing age.
