@@ -46,7 +46,8 @@ export async function runDemo(
     scrapeIntervalMs: options.scrapeIntervalMs,
     // Two tokens per event halve the work of everything but the picker.
     engine: { parameters: engineParameters, streamTokens: 2 },
-    pickerFlags: { strategy: strategies[0], workers: 1 },
+    strategy: strategies[0],
+    pickerFlags: { workers: 1 },
     signal,
     onStep: (text) => screen.step(text),
   });

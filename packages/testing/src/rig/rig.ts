@@ -29,8 +29,10 @@ export interface RigOptions {
   engine?: Omit<RemoteEngineOptions, 'host' | 'port'>;
   /** Flags of the picker besides those that the rig sets. */
   pickerFlags?: Readonly<Record<string, string | number | boolean>>;
-  /** Text of the strategy file; without it `pickerFlags` decide. */
-  strategyFile?: string;
+  /** The pool's strategy; default least-load. {@link Rig.setStrategy} changes it. */
+  strategy?: string;
+  /** Age from which the picker trusts no report, ms; default 2,000. */
+  staleAfterMs?: number;
   gateway?: Partial<GatewayOptions>;
   /** No picker process: the caller brings one and sets {@link Rig.startGateway} going. */
   withoutPicker?: boolean;
@@ -52,7 +54,6 @@ export class Rig {
   envoy: Envoy | undefined;
   #engines: EngineProcess | undefined;
   #folder = '';
-  #strategy = '';
 
   private constructor(options: RigOptions) {
     this.options = options;
@@ -87,7 +88,7 @@ export class Rig {
     return `${host}:${port}`;
   }
 
-  /** File that the picker reads its strategies from; write it to change them. */
+  /** File that the picker reads its strategy from. */
   get strategyPath(): string {
     return join(this.#folder, 'strategies.yaml');
   }
@@ -170,11 +171,11 @@ export class Rig {
         'pool-file': this.poolPath,
         'direct-host': '127.0.0.1',
         'direct-port': this.options.transport === 'direct' ? (directPort ?? 0) : undefined,
-        'config-file': this.options.strategyFile === undefined ? undefined : this.strategyPath,
+        'config-file': this.strategyPath,
+        'stale-after-ms': this.options.staleAfterMs,
         'replica-name': 'picker-0',
         'nats-url': this.nats?.url,
         ...this.options.pickerFlags,
-        ...(this.#strategy === '' ? {} : { strategy: this.#strategy }),
       },
       listeners: ['ext_proc', 'admin', ...(this.options.transport === 'direct' ? ['direct'] : [])],
       ...this.#warnings(),
@@ -183,10 +184,9 @@ export class Rig {
 
   /** Has the picker work by another strategy from now on. */
   async setStrategy(strategy: string): Promise<void> {
-    if (this.#strategy === strategy) return;
-    this.#strategy = strategy;
-    await this.picker?.stop();
-    await this.startPicker();
+    await this.#writeStrategy(strategy);
+    const reply = await fetch(`${this.picker!.adminUrl}/v1/reload`, { method: 'POST' });
+    if (!reply.ok) throw new Error(`the picker refused ${strategy}: ${await reply.text()}`);
   }
 
   /** Starts Envoy in front of the pickers at these addresses. */
@@ -241,9 +241,12 @@ export class Rig {
     });
     const pool = `pools:\n  - name: demo\n    endpoints:\n${endpoints.join('\n')}\n`;
     await writeFile(this.poolPath, pool);
-    if (this.options.strategyFile !== undefined) {
-      await writeFile(this.strategyPath, this.options.strategyFile);
-    }
+    await this.#writeStrategy(this.options.strategy ?? 'least-load');
+  }
+
+  #writeStrategy(strategy: string): Promise<void> {
+    const { staleAfterMs = 2_000 } = this.options;
+    return writeFile(this.strategyPath, JSON.stringify({ default: { strategy, staleAfterMs } }));
   }
 
   #transportFlags(): Record<string, string> {
