@@ -31,6 +31,7 @@ import { Readiness } from './readiness.ts';
 import { natsReplicaTransport } from './scheduling/replica/replica-transport.ts';
 import { SchedulingHub } from './scheduling/scheduling-hub.ts';
 import { openSharedMemory } from './shared-memory.ts';
+import { Teardown } from './teardown.ts';
 import { loadIdentity, watchIdentity } from './tls/identity.ts';
 import { ExtProcThreads } from './workers/ext-proc-threads.ts';
 import type { SharedMemory } from './workers/messages.ts';
@@ -56,8 +57,25 @@ export interface RunningPicker {
 /** How often readiness is looked at and told to threads and health services, ms. */
 const readinessIntervalMs = 50;
 
-/** Starts everything; rejects when an address, a certificate or a strategy cannot be used. */
+/**
+ * Starts everything. Rejects when an address, a certificate or a strategy cannot be used; then
+ * nothing that was started goes on.
+ */
 export async function startPicker(config: PickerConfig, deps: PickerDeps): Promise<RunningPicker> {
+  const teardown = new Teardown();
+  try {
+    return await start(config, deps, teardown);
+  } catch (error) {
+    await teardown.run();
+    throw error;
+  }
+}
+
+async function start(
+  config: PickerConfig,
+  deps: PickerDeps,
+  teardown: Teardown,
+): Promise<RunningPicker> {
   const { logger, registry } = deps;
   const source = new ConfigSource({ file: config.configFile, strategy: config.strategy });
   const loaded = await source.load();
@@ -82,7 +100,9 @@ export async function startPicker(config: PickerConfig, deps: PickerDeps): Promi
     random: deps.random,
     onListening: (address) => listening('direct', address),
   });
+  teardown.add(() => collector.stop());
   const link = openReplicaLink(config, replicaName, logger);
+  teardown.add(async () => link?.close());
   const hub: SchedulingHub = new SchedulingHub({
     source,
     loaded,
@@ -126,7 +146,11 @@ export async function startPicker(config: PickerConfig, deps: PickerDeps): Promi
   });
 
   membership.start(pools);
+  teardown.add(() => membership.stop());
   hub.start();
+  teardown.add(() => hub.stop());
+  teardown.add(async () => broadcast.stop());
+  teardown.add(() => threads.stop());
   const port = await threads.start();
   listening('ext_proc', `${config.extProcHost}:${port}`);
   const stopWatching =
@@ -138,12 +162,14 @@ export async function startPicker(config: PickerConfig, deps: PickerDeps): Promi
       },
       onError: (error) => logger.error({ err: error }, 'new certificate cannot be used'),
     });
+  teardown.add(async () => stopWatching?.());
 
   const health = new HealthState();
   const healthServer = await startHealthServer(
     { host: config.extProcHost, port: config.healthPort },
     health,
   );
+  teardown.add(() => healthServer.stop());
   listening('health', `${config.extProcHost}:${healthServer.port}`);
   const look = () => {
     const ready = readiness.missing() === undefined;
@@ -152,6 +178,7 @@ export async function startPicker(config: PickerConfig, deps: PickerDeps): Promi
   };
   look();
   const readinessTimer = setInterval(look, readinessIntervalMs);
+  teardown.add(async () => clearInterval(readinessTimer));
 
   const admin = createAdmin({ registry, logger, ready: () => readiness.missing() });
   const picks = new Uint32Array(shared.picks);
@@ -175,6 +202,7 @@ export async function startPicker(config: PickerConfig, deps: PickerDeps): Promi
     endpointsDropped: () => index.dropped,
     notReady: () => readiness.missing(),
   });
+  teardown.add(async () => admin.close());
   const adminAddress = await admin.listen({ host: config.adminHost, port: config.adminPort });
   listening('admin', new URL(adminAddress).host);
 
@@ -182,16 +210,7 @@ export async function startPicker(config: PickerConfig, deps: PickerDeps): Promi
     readiness.startDraining();
     health.startDraining();
     await threads.drain(config.drainNoticeMs, config.drainGraceMs);
-    clearInterval(readinessTimer);
-    stopWatching?.();
-    broadcast.stop();
-    await membership.stop();
-    await hub.stop();
-    await threads.stop();
-    await collector.stop();
-    await link?.close();
-    await healthServer.stop();
-    await admin.close();
+    await teardown.run();
   }
 
   return { addresses, collector, stop };
