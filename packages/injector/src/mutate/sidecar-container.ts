@@ -36,7 +36,7 @@ export function sidecarContainer(pod: Pod, template: SidecarTemplate, target: Ta
     name: sidecarName,
     image: template.image,
     imagePullPolicy: template.imagePullPolicy,
-    ...(template.command.length === 0 ? {} : { command: [...template.command] }),
+    args: [...template.args],
     restartPolicy: 'Always',
     env: environment(template, target),
     ports: [{ name: 'leadsman', containerPort: template.adminPort, protocol: 'TCP' }],

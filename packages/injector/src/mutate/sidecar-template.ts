@@ -9,8 +9,8 @@ const quantity = z.string().regex(/^\d+(\.\d+)?(m|k|Ki|Mi|Gi|M|G)?$/, 'not a qua
 export const sidecarTemplateShape = z.strictObject({
   image: z.string().min(1),
   imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
-  /** Command within the image; empty: the image's own. */
-  command: z.array(z.string()).default([]),
+  /** What the image's Node runs: one image holds every process. */
+  args: z.array(z.string()).default(['/app/sidecar.mjs']),
   /** Port of the sidecar's own metrics and snapshot. */
   adminPort: z.number().int().min(1).max(65_535).default(9400),
   /** Environment of every sidecar, for example LEADSMAN_NATS_URL. */

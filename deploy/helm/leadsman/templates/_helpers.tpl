@@ -1,0 +1,198 @@
+{{- define "leadsman.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Short enough that every suffix still fits a name of 63 characters. */}}
+{{- define "leadsman.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- else if contains (include "leadsman.name" .) .Release.Name -}}
+{{- .Release.Name | trunc 40 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name (include "leadsman.name" .) | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "leadsman.image" -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+
+{{/* Usage: include "leadsman.labels" (list $ "picker") */}}
+{{- define "leadsman.labels" -}}
+{{- $root := index . 0 -}}
+helm.sh/chart: {{ printf "%s-%s" $root.Chart.Name $root.Chart.Version }}
+app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+{{ include "leadsman.selectorLabels" . }}
+{{- end -}}
+
+{{- define "leadsman.selectorLabels" -}}
+{{- $root := index . 0 -}}
+app.kubernetes.io/name: {{ include "leadsman.name" $root }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+{{- end -}}
+
+{{/* Our own pods never wait for our own webhook: it looks away from this label. */}}
+{{- define "leadsman.podLabels" -}}
+{{ include "leadsman.labels" . }}
+leadsman.dev/inject: "false"
+{{- end -}}
+
+{{- define "leadsman.podSecurity" -}}
+runAsNonRoot: true
+seccompProfile:
+  type: RuntimeDefault
+{{- end -}}
+
+{{- define "leadsman.containerSecurity" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+runAsNonRoot: true
+capabilities:
+  drop: [ALL]
+{{- end -}}
+
+{{- define "leadsman.natsUrl" -}}
+{{- if .Values.nats.url -}}
+{{- .Values.nats.url -}}
+{{- else if .Values.nats.enabled -}}
+{{- printf "nats://%s-nats.%s.svc:4222" .Release.Name .Release.Namespace -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Where reports are streamed to without NATS: the collectors, else the pickers themselves. */}}
+{{- define "leadsman.streamUrl" -}}
+{{- if not (include "leadsman.natsUrl" .) -}}
+{{- if .Values.collector.enabled -}}
+{{- printf "grpc://%s-collector.%s.svc:9421" (include "leadsman.fullname" .) .Release.Namespace -}}
+{{- else if .Values.picker.enabled -}}
+{{- printf "grpc://%s-picker-feed.%s.svc:9421" (include "leadsman.fullname" .) .Release.Namespace -}}
+{{- else -}}
+{{- fail "reports have nowhere to go: set nats.url, or enable nats, the collector or the picker" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* NATS settings of our own processes. */}}
+{{- define "leadsman.natsEnv" -}}
+- name: LEADSMAN_NATS_URL
+  value: {{ include "leadsman.natsUrl" . | quote }}
+- name: LEADSMAN_SUBJECT_PREFIX
+  value: {{ .Values.nats.subjectPrefix | quote }}
+{{- if .Values.nats.credentialsSecret }}
+- name: LEADSMAN_NATS_CREDS_FILE
+  value: /var/run/leadsman/nats/nats.creds
+{{- end }}
+{{- if .Values.nats.tlsCaSecret }}
+- name: LEADSMAN_NATS_TLS_CA_FILE
+  value: /var/run/leadsman/nats-ca/ca.crt
+{{- end }}
+{{- end -}}
+
+{{- define "leadsman.natsMounts" -}}
+{{- if .Values.nats.credentialsSecret }}
+- name: nats
+  mountPath: /var/run/leadsman/nats
+  readOnly: true
+{{- end }}
+{{- if .Values.nats.tlsCaSecret }}
+- name: nats-ca
+  mountPath: /var/run/leadsman/nats-ca
+  readOnly: true
+{{- end }}
+{{- end -}}
+
+{{- define "leadsman.natsVolumes" -}}
+{{- if .Values.nats.credentialsSecret }}
+- name: nats
+  secret:
+    secretName: {{ .Values.nats.credentialsSecret }}
+{{- end }}
+{{- if .Values.nats.tlsCaSecret }}
+- name: nats-ca
+  secret:
+    secretName: {{ .Values.nats.tlsCaSecret }}
+    items:
+      - key: ca.crt
+        path: ca.crt
+{{- end }}
+{{- end -}}
+
+{{/* Who a pod of ours is, by the downward API. */}}
+{{- define "leadsman.identityEnv" -}}
+- name: LEADSMAN_POD_UID
+  valueFrom: {fieldRef: {fieldPath: metadata.uid}}
+- name: LEADSMAN_POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: LEADSMAN_POD_NAMESPACE
+  valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+{{- end -}}
+
+{{- define "leadsman.extraEnv" -}}
+{{- range $name, $value := . }}
+- name: {{ $name }}
+  value: {{ $value | quote }}
+{{- end }}
+{{- end -}}
+
+{{- define "leadsman.probes" -}}
+livenessProbe:
+  httpGet: {path: /healthz, port: {{ . }}}
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+readinessProbe:
+  httpGet: {path: /readyz, port: {{ . }}}
+  periodSeconds: 2
+  timeoutSeconds: 2
+{{- end -}}
+
+{{- define "leadsman.placement" -}}
+{{- with .nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* Environment of every injected sidecar, as a map. */}}
+{{- define "leadsman.sidecarEnv" -}}
+LEADSMAN_EXPORTER_MODE: {{ .Values.exporter.mode | quote }}
+LEADSMAN_LOG_LEVEL: {{ .Values.logLevel | quote }}
+{{- with include "leadsman.natsUrl" . }}
+LEADSMAN_NATS_URL: {{ . | quote }}
+LEADSMAN_SUBJECT_PREFIX: {{ $.Values.nats.subjectPrefix | quote }}
+{{- end }}
+{{- with include "leadsman.streamUrl" . }}
+LEADSMAN_COLLECTOR_URL: {{ . | quote }}
+{{- end }}
+{{- if eq .Values.agent.expose "service" }}
+LEADSMAN_AGENT_URL: {{ printf "http://%s-agent.%s.svc:%v" (include "leadsman.fullname" .) .Release.Namespace .Values.agent.port | quote }}
+{{- else }}
+LEADSMAN_AGENT_PORT: {{ .Values.agent.port | quote }}
+{{- end }}
+{{- range $name, $value := .Values.sidecar.env }}
+{{ $name }}: {{ $value | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* Namespaces whose pods are never looked at. */}}
+{{- define "leadsman.excludedNamespaces" -}}
+- kube-system
+- kube-public
+- kube-node-lease
+{{- if not .Values.picker.enabled }}
+- {{ .Release.Namespace }}
+{{- end }}
+{{- range .Values.injector.excludedNamespaces }}
+- {{ . }}
+{{- end }}
+{{- end -}}
