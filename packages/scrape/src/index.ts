@@ -1,5 +1,4 @@
 export * from './defaults.ts';
-export { type CustomMapping, parseCustomMapping, readCustomMapping } from './engine/custom.ts';
 export type { EngineProfile, Selector, Signal, Source } from './engine/profile.ts';
 export { engineProfile, engineProfiles } from './engine/profiles.ts';
 export { type FetchSettings, PageFetcher } from './http/page-fetcher.ts';

@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { agentSink } from '@leadsman/link/agent';
-import { PageReader, readCustomMapping, Target, type TargetOptions } from '@leadsman/scrape';
+import { PageReader, Target, type TargetOptions } from '@leadsman/scrape';
 import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
 import { formatHostPort, keyframeIntervalMs, senderIdBytes } from '@leadsman/wire';
 import { Registry } from 'prom-client';
@@ -38,7 +38,8 @@ const agentPatienceMs = 500;
 /** An agent that restarts is back within seconds; see OwnRoute. */
 const ownGraceMs = 10_000;
 
-/** Resolves when the sidecar listens. Throws when the mapping file or a URL cannot be used. */
+/** Resolves when the sidecar listens. Throws when the mapping file, the engine's name or a URL cannot be
+ * used. */
 export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Promise<Sidecar> {
   const { logger } = deps;
   const registry = deps.registry ?? new Registry();
@@ -47,7 +48,8 @@ export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Pr
   const send = (frames: readonly Uint8Array[]) => {
     for (const frame of frames) exporter.send(frame);
   };
-  const targets = createTargets(config, random, (target) => {
+  const reader = await createReader(config);
+  const targets = createTargets(config, reader, random, (target) => {
     outcomes.add(target.state.reason);
     composer.limit(exporter.frameBytesMax);
     send(composer.changes(target, monotonicMs()));
@@ -84,17 +86,21 @@ export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Pr
   };
 }
 
+async function createReader(config: SidecarConfig): Promise<PageReader> {
+  if (config.engineMappingFile === '') return new PageReader();
+  const { readCustomMapping } = await import('@leadsman/scrape/custom');
+  return new PageReader([readCustomMapping(config.engineMappingFile)]);
+}
+
 function createTargets(
   config: SidecarConfig,
+  reader: PageReader,
   random: () => number,
   onReport: (target: Target) => void,
 ): Target[] {
-  const mapping = config.engineMappingFile;
-  const custom = mapping === '' ? [] : [readCustomMapping(mapping)];
-  const reader = new PageReader(custom);
   // A mapping is there to be used: `auto` could only guess whether the page is meant.
-  const engine =
-    config.engine === 'auto' && custom[0] !== undefined ? custom[0].name : config.engine;
+  const isMapped = config.engineMappingFile !== '' && config.engine === 'auto';
+  const engine = isMapped ? (reader.engineNames[0] as string) : config.engine;
   const clock = { nowMs: monotonicMs, unixMs: Date.now };
   return targetsOf(config).map(({ port, url }, rank) => {
     const options: TargetOptions = {

@@ -1,6 +1,7 @@
 /**
  * Custom mappings: a profile from a YAML file, for an engine we do not know or one whose page
- * another program changed.
+ * another program changed. An entry of its own (`@leadsman/scrape/custom`), so that a sidecar
+ * without a mapping does not load a YAML parser.
  *
  * ```yaml
  * engine: house-engine

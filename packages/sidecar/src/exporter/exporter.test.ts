@@ -1,0 +1,258 @@
+import type { AgentSink } from '@leadsman/link/agent';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { Exporter, type ExporterMode, type ExporterOptions } from './exporter.ts';
+import type { Transport } from './transport.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** An agent hop that does as it is told. */
+class FakeAgent implements AgentSink {
+  readonly frameBytesMax = 1_000_000;
+  readonly outcomes = {
+    accepted: 0,
+    forward: 0,
+    peer: 0,
+    refused: 0,
+    timeout: 0,
+    unreachable: 0,
+    superseded: 0,
+  };
+  readonly lastOutcome = undefined;
+  readonly taken: number[] = [];
+  connected = false;
+  closed = false;
+  readonly onFailed: (frame: Uint8Array) => void;
+  #listener: (accepting: boolean) => void = () => {};
+
+  constructor(onFailed: (frame: Uint8Array) => void) {
+    this.onFailed = onFailed;
+  }
+
+  send(frame: Uint8Array): boolean {
+    if (this.connected) this.taken.push(frame[0] ?? -1);
+    return this.connected;
+  }
+
+  onState(listener: (accepting: boolean) => void): () => void {
+    this.#listener = listener;
+    return () => {};
+  }
+
+  accept(accepting: boolean): void {
+    this.connected = accepting;
+    this.#listener(accepting);
+  }
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}
+
+class FakeTransport implements Transport {
+  readonly kind = 'nats';
+  readonly sent: number[] = [];
+  closed = false;
+  readonly sink = {
+    frameBytesMax: 1_000,
+    connected: true,
+    send: (frame: Uint8Array) => {
+      if (this.sink.connected) this.sent.push(frame[0] ?? -1);
+      return this.sink.connected;
+    },
+    close: async () => {},
+  };
+
+  async close(): Promise<void> {
+    this.closed = true;
+  }
+}
+
+function setUp(mode: ExporterMode, options: Partial<ExporterOptions> = {}) {
+  vi.useFakeTimers();
+  const world = {
+    nowMs: 0,
+    agent: undefined as FakeAgent | undefined,
+    transports: [] as FakeTransport[],
+    errors: [] as unknown[],
+    ways: 0,
+  };
+  const exporter = new Exporter({
+    mode,
+    agent: (onFailed) => {
+      world.agent = new FakeAgent(onFailed);
+      return world.agent;
+    },
+    open: async () => {
+      const transport = new FakeTransport();
+      world.transports.push(transport);
+      return transport;
+    },
+    patienceMs: 500,
+    graceMs: 10_000,
+    nowMs: () => world.nowMs,
+    onWay: () => world.ways++,
+    onError: (error) => world.errors.push(error),
+    ...options,
+  });
+  return { exporter, world };
+}
+
+/** Lets promises settle that wait for nothing. */
+async function settle(): Promise<void> {
+  await vi.advanceTimersByTimeAsync(0);
+}
+
+const frame = (id: number) => Uint8Array.of(id);
+
+describe('exporter mode pod', () => {
+  it('publishes and never speaks to an agent', async () => {
+    const { exporter, world } = setUp('pod');
+    exporter.send(frame(1));
+    await settle();
+    exporter.send(frame(2));
+    await settle();
+    expect(world.agent).toBeUndefined();
+    expect(world.transports[0]?.sent).toEqual([2]);
+    expect(exporter.path).toBe('nats');
+    expect(world.ways).toBe(1);
+    expect(exporter.counters).toMatchObject({ ownFrames: 1, droppedFrames: 1, handOvers: 0 });
+  });
+});
+
+describe('exporter mode node', () => {
+  it('hands frames to the agent and opens nothing, also while the agent is away', async () => {
+    const { exporter, world } = setUp('node');
+    world.nowMs = 60_000;
+    exporter.send(frame(1));
+    world.agent?.accept(true);
+    exporter.send(frame(2));
+    world.agent?.accept(false);
+    exporter.send(frame(3));
+    await settle();
+    expect(world.agent?.taken).toEqual([2]);
+    expect(world.transports).toEqual([]);
+    expect(exporter.counters).toMatchObject({ agentFrames: 1, droppedFrames: 2 });
+  });
+});
+
+describe('exporter mode auto', () => {
+  it('opens no transport of its own when the agent answers', async () => {
+    const { exporter, world } = setUp('auto');
+    exporter.send(frame(1));
+    world.agent?.accept(true);
+    expect(world.ways).toBe(1);
+    world.nowMs = 60_000;
+    exporter.send(frame(2));
+    await settle();
+    expect(world.transports).toEqual([]);
+    expect(exporter.path).toBe('agent');
+    expect(exporter.ownOpen).toBe(false);
+  });
+
+  it('publishes by itself when no agent answers within its patience', async () => {
+    const { exporter, world } = setUp('auto');
+    exporter.send(frame(1));
+    await settle();
+    expect(world.transports).toEqual([]);
+    world.nowMs = 500;
+    exporter.send(frame(2));
+    await settle();
+    exporter.send(frame(3));
+    expect(world.transports[0]?.sent).toEqual([3]);
+  });
+
+  it('publishes what the agent gives back, and all that follows, in the same moment', async () => {
+    const { exporter, world } = setUp('auto');
+    world.agent?.accept(true);
+    exporter.send(frame(1));
+    world.agent?.accept(false);
+    await settle();
+    world.agent?.onFailed(frame(1));
+    exporter.send(frame(2));
+    expect(world.transports[0]?.sent).toEqual([1, 2]);
+    expect(exporter.path).toBe('nats');
+    expect(exporter.counters).toMatchObject({ agentFrames: 0, ownFrames: 2, droppedFrames: 0 });
+    expect(exporter.counters.handOvers).toBe(2);
+  });
+
+  it('asks for a keyframe as soon as the new way is open, in both directions', async () => {
+    const { exporter, world } = setUp('auto');
+    world.agent?.accept(true);
+    expect(world.ways).toBe(1);
+    world.agent?.accept(false);
+    await settle();
+    exporter.send(frame(1));
+    await settle();
+    expect(world.ways).toBe(2);
+    world.agent?.accept(true);
+    expect(world.ways).toBe(3);
+  });
+
+  it('returns to the agent, and closes its own transport after a grace', async () => {
+    const { exporter, world } = setUp('auto');
+    world.nowMs = 500;
+    exporter.send(frame(1));
+    await settle();
+    world.agent?.accept(true);
+    exporter.send(frame(2));
+    expect(world.agent?.taken).toEqual([2]);
+    await vi.advanceTimersByTimeAsync(9_999);
+    expect(world.transports[0]?.closed).toBe(false);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(world.transports[0]?.closed).toBe(true);
+    expect(exporter.ownOpen).toBe(false);
+  });
+
+  it('keeps the transport of an agent that leaves again within the grace', async () => {
+    const { exporter, world } = setUp('auto');
+    world.nowMs = 500;
+    exporter.send(frame(1));
+    await settle();
+    world.agent?.accept(true);
+    await vi.advanceTimersByTimeAsync(5_000);
+    world.agent?.accept(false);
+    exporter.send(frame(2));
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(world.transports).toHaveLength(1);
+    expect(world.transports[0]?.closed).toBe(false);
+    expect(world.transports[0]?.sent).toEqual([2]);
+  });
+
+  it('tries again when its transport cannot be opened', async () => {
+    let attempts = 0;
+    const transport = new FakeTransport();
+    const { exporter, world } = setUp('auto', {
+      open: async () => {
+        if (++attempts === 1) throw new Error('no file');
+        return transport;
+      },
+    });
+    world.nowMs = 500;
+    exporter.send(frame(1));
+    await vi.advanceTimersByTimeAsync(1_000);
+    exporter.send(frame(2));
+    expect(world.errors).toHaveLength(1);
+    expect(transport.sent).toEqual([2]);
+  });
+
+  it('is a plain publisher in a pod that can have no agent', async () => {
+    const { exporter, world } = setUp('auto', { agent: undefined });
+    await settle();
+    exporter.send(frame(1));
+    expect(world.transports[0]?.sent).toEqual([1]);
+  });
+
+  it('closes both ways, also one that is just being opened', async () => {
+    const { exporter, world } = setUp('auto');
+    world.nowMs = 500;
+    exporter.send(frame(1));
+    await exporter.close();
+    expect(world.agent?.closed).toBe(true);
+    expect(world.transports[0]?.closed).toBe(true);
+    exporter.send(frame(2));
+    await settle();
+    expect(world.transports).toHaveLength(1);
+  });
+});
