@@ -12,6 +12,7 @@ export * from './kubernetes/api-resource.ts';
 export * from './kubernetes/fake-api-server.ts';
 export * from './kubernetes/fault.ts';
 export * from './kubernetes/objects.ts';
+export * from './kubernetes/real-api-server.ts';
 export * from './launchers/envoy.ts';
 export * from './launchers/nats.ts';
 export * from './launchers/required.ts';
