@@ -12,8 +12,8 @@ import {
   mutatePod,
   type Pod,
   type SidecarTemplate,
+  sidecarName,
 } from '@leadsman/injector';
-import { sidecarName } from '@leadsman/kube';
 import { type Document, isMap, isScalar, isSeq, parseAllDocuments } from 'yaml';
 
 export interface InjectOptions {

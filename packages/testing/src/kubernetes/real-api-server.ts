@@ -48,7 +48,7 @@ export async function launchRealApiServer(binaries: {
     });
     const ended = await waitUntil(
       // A dead server will not become ready: its last words are better than the deadline.
-      async () => describeExit(api) ?? ((await isReady(port, adminToken)) && 'ready'),
+      async () => describeExit(api) ?? ((await isReady(port, adminToken)) ? 'ready' : ''),
       {
         what: 'kube-apiserver to be ready',
         deadlineMs: startMs,
