@@ -120,7 +120,7 @@ function createTargets(
         timeoutMs: config.scrapeTimeoutMs,
         bytesMax: config.pageBytesMax,
         tokenFile: config.tokenFile,
-        localAddress: '',
+        localAddress: config.localAddress,
         tlsCaFile: config.engineTlsCaFile,
         tlsVerify: config.engineTlsVerify,
       },
