@@ -8,6 +8,16 @@ import { dirname, join, normalize } from 'node:path';
 
 const linesMax = 400;
 
+/**
+ * Where clocks, random sources and the environment enter: the files that start a process, and all
+ * that never ships.
+ */
+const roots =
+  /(^|\/)(main|start[a-z-]*)\.ts$|\.test\.ts$|^(bench|demo|e2e|scripts|packages\/testing)\//;
+
+/** Support of tests beside the code: fixtures, harnesses, samples. */
+const testSupport = /\.test\.ts$|-harness\.ts$|(^|\/)sample-[a-z-]+\.ts$|\/fixture\//;
+
 interface Ban {
   pattern: RegExp;
   instead: string;
@@ -19,22 +29,22 @@ const bans: readonly Ban[] = [
   {
     pattern: /\bDate\.now\(\)|\bnew Date\(\)/,
     instead: 'ages come from monotonicMs(), dates from an argument',
-    except: /main\.ts$|\.test\.ts$|^(bench|demo|e2e|scripts|packages\/testing)\//,
+    except: roots,
   },
   {
     pattern: /\bMath\.random\(/,
     instead: 'take the random source as an argument',
-    except: /main\.ts$|\.test\.ts$|^(bench|demo|e2e|scripts|packages\/testing)\//,
+    except: roots,
   },
   {
     pattern: /\bprocess\.env\b/,
     instead: 'read the environment once, by readConfig in main.ts',
-    except: /main\.ts$|\.test\.ts$|^(bench|demo|e2e|scripts|packages\/testing)\//,
+    except: roots,
   },
   {
     pattern: /\bconsole\./,
     instead: 'log by the pino logger, or write to stdout on purpose',
-    except: /^(bench|demo|scripts)\//,
+    except: /\.test\.ts$|^(bench|demo|e2e|scripts|packages\/testing)\//,
   },
 ];
 
@@ -75,7 +85,7 @@ function checkSource(file: string, text: string): void {
   for (const [i, line] of lines.entries()) {
     const code = line.replace(/^\s*(\/\/|\*|\/\*).*$/, '');
     for (const ban of bans) {
-      if (ban.pattern.test(code) && !ban.except.test(file)) {
+      if (ban.pattern.test(code) && !ban.except.test(file) && !testSupport.test(file)) {
         breaches.push(`${file}:${i + 1}: ${ban.instead}`);
       }
     }
@@ -85,7 +95,7 @@ function checkSource(file: string, text: string): void {
 
 function checkImports(file: string, text: string): void {
   const [, owner] = /^packages\/([^/]+)\/src\//.exec(file) ?? [];
-  if (owner === undefined || /\.test\.ts$/.test(file)) return;
+  if (owner === undefined || testSupport.test(file)) return;
   for (const match of text.matchAll(/from '@leadsman\/([a-z-]+)[^']*'/g)) {
     const imported = match[1] ?? '';
     if (imported !== owner && !(mayImport[owner] ?? []).includes(imported)) {
