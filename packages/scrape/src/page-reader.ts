@@ -8,11 +8,13 @@ import { EngineDetector } from './engine/detect.ts';
 import { evaluate } from './engine/evaluate.ts';
 import type { EngineProfile } from './engine/profile.ts';
 import { engineProfiles } from './engine/profiles.ts';
+import { type Explanation, explainPage } from './explain.ts';
 import { isExposition } from './exposition/is-exposition.ts';
 import { parsePage } from './exposition/parse.ts';
 import { Samples } from './exposition/samples.ts';
 import type { Reading } from './reading.ts';
 
+/** A reading, or why there is none. */
 export type PageOutcome = { reading: Reading } | { reason: Reason; detail: string };
 
 export class PageReader {
@@ -54,6 +56,12 @@ export class PageReader {
       return { reason: reason.noSeries, detail: `no series of ${compiled.profile.title}` };
     }
     return { reason: reason.parse, detail: 'the page is no exposition text' };
+  }
+
+  /** {@link read}, with all that a person wants to know about how it came out. Allocates. */
+  explain(page: Uint8Array, engine: string): Explanation {
+    const outcome = this.read(page, engine);
+    return explainPage(this.#profileOf(engine), this.#samples, outcome);
   }
 
   #profileOf(name: string): CompiledProfile {

@@ -1,0 +1,112 @@
+/** An explanation as text for a person, and as JSON for a program. */
+import type { Explanation } from '@leadsman/scrape';
+
+export type Found = Explanation & { found: boolean };
+
+/** One JSON object and a line feed. Unknown is `null`. */
+export function explanationJson(explanation: Found): string {
+  const { loraRunning, loraWaiting } = explanation;
+  const json = {
+    ...explanation,
+    loraRunning: loraRunning ?? null,
+    loraWaiting: loraWaiting ?? null,
+    numbers: explanation.numbers.map((number) => ({ ...number, value: number.value ?? null })),
+  };
+  // JSON has no NaN; stringify makes it null, which is what unknown is here.
+  return `${JSON.stringify(json)}\n`;
+}
+
+export function explanationText(explanation: Found): string {
+  const blocks = [head(explanation)];
+  if (explanation.numbers.length > 0 && explanation.outcome === 'ok') {
+    blocks.push(numbers(explanation));
+    if (explanation.ranks.length > 1) blocks.push(ranks(explanation));
+    blocks.push(families(explanation));
+  }
+  return `${blocks.join('\n')}\n`;
+}
+
+function head(explanation: Found): string {
+  const { title, engine, found, outcome, detail, bytes, series } = explanation;
+  const how = found ? 'found by its series' : 'as told';
+  const rows: string[][] = [
+    [
+      'engine',
+      outcome === 'ok' || engine !== 'unknown' ? `${title} (${engine}, ${how})` : 'unknown',
+    ],
+    ['outcome', detail === '' ? outcome : `${outcome}: ${detail}`],
+    ['page', `${bytes} bytes, ${series} series read`],
+    ['faults', faults(explanation)],
+  ];
+  if (outcome === 'ok') {
+    rows.push(['models', explanation.models.join(', ') || 'not stated']);
+    rows.push(['ranks', String(explanation.engineRanks)]);
+    rows.push(['LoRA', lora(explanation)]);
+    if (explanation.sleeping) rows.push(['state', 'every rank sleeps']);
+  }
+  return table(rows);
+}
+
+function faults(explanation: Found): string {
+  const { invalidSamples, malformedLines, droppedSamples } = explanation;
+  if (invalidSamples + malformedLines + droppedSamples === 0) return 'none';
+  return [
+    `${invalidSamples} unusable numbers`,
+    `${malformedLines} malformed lines`,
+    `${droppedSamples} samples beyond a bound`,
+  ].join(', ');
+}
+
+function lora({ loraRunning, loraWaiting }: Found): string {
+  if (loraRunning === undefined) return 'not stated';
+  const running = loraRunning.join(', ') || 'none';
+  return `running ${running}; waiting ${loraWaiting?.join(', ') || 'none'}`;
+}
+
+function numbers(explanation: Found): string {
+  const rows = explanation.numbers.map(({ metric, value, from, why }) => [
+    metric,
+    value === undefined ? 'unknown' : format(value),
+    why === '' ? from : `${why} (${from})`,
+  ]);
+  return table([['NUMBER', 'VALUE', 'FROM, OR WHY NOT'], ...rows]);
+}
+
+function ranks(explanation: Found): string {
+  const rows = explanation.ranks.map((rank) => [
+    String(rank.rank),
+    format(rank.runningRequests),
+    format(rank.waitingRequests),
+    format(rank.kvCacheUsageRatio),
+  ]);
+  return table([['RANK', 'RUNNING', 'WAITING', 'KV USAGE'], ...rows]);
+}
+
+function families({ familiesFound, familiesMissing }: Found): string {
+  const found = familiesFound.map(({ name, series }) => `${name} (${series})`);
+  return [
+    'FOUND, WITH THE NUMBER OF SERIES',
+    ...found.map((name) => `  ${name}`),
+    'NOT ON THE PAGE',
+    ...(familiesMissing.length === 0 ? ['none'] : familiesMissing).map((name) => `  ${name}`),
+    '',
+  ].join('\n');
+}
+
+function format(value: number): string {
+  if (Number.isNaN(value)) return 'unknown';
+  return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+  return `${lines.join('\n')}\n`;
+}

@@ -1,0 +1,139 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEngineSimulator } from '@leadsman/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import { explainCommand } from './explain.ts';
+
+const cleanUps: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+async function run(...argv: string[]) {
+  const result = { out: '', err: '', code: 0 };
+  const command = explainCommand({
+    write: (text) => {
+      result.out += text;
+    },
+    warn: (text) => {
+      result.err += text;
+    },
+    setExitCode: (code) => {
+      result.code = code;
+    },
+    nowMs: () => performance.now(),
+  });
+  await command.parseAsync(argv, { from: 'user' });
+  return result;
+}
+
+async function file(text: string, name = 'page.txt'): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'leadsman-'));
+  cleanUps.push(() => rm(folder, { recursive: true }));
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+async function serve(status: number, type: string, body: string): Promise<string> {
+  const server = createServer((_, response) => {
+    response.writeHead(status, { 'content-type': type }).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanUps.push(() => server.closeAllConnections());
+  cleanUps.push(() => server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`;
+}
+
+const page = [
+  'vllm:num_requests_running{engine="0",model_name="m"} 3',
+  'vllm:num_requests_running{engine="1",model_name="m"} 1',
+  '# TYPE vllm:num_requests_waiting gauge',
+  'vllm:kv_cache_usage_perc{engine="0",model_name="m"} NaN',
+  'vllm:lora_requests_info{max_lora="2",running_lora_adapters="a",waiting_lora_adapters=""} 7',
+  'vllm:num_requests_running{ 1',
+  '',
+].join('\n');
+
+describe('leadsman explain', () => {
+  it('shows values, ranks, families found and missing, and why a number is unknown', async () => {
+    const { out, code } = await run(await file(page));
+    expect(code).toBe(0);
+    expect(out).toMatch(/^engine +vLLM \(vllm, found by its series\)$/m);
+    expect(out).toMatch(/^faults +1 unusable numbers, 1 malformed lines, 0 samples/m);
+    expect(out).toMatch(/^models +m$/m);
+    expect(out).toMatch(/^LoRA +running a; waiting none$/m);
+    expect(out).toMatch(/^runningRequests +4 +vllm:num_requests_running$/m);
+    expect(out).toMatch(/^waitingRequests +unknown +.*has HELP or TYPE, but no such sample/m);
+    expect(out).toMatch(/^kvCacheUsageRatio +unknown +vllm:kv_cache_usage_perc has no .*: NaN/m);
+    expect(out).toMatch(
+      /^preemptionsTotal +unknown +no such series \(vllm:num_preemptions_total\)/m,
+    );
+    expect(out).toMatch(/^1 +1 +unknown +unknown$/m);
+    expect(out).toMatch(/^ {2}vllm:num_requests_running \(2\)$/m);
+    expect(out).toMatch(/^ {2}vllm:num_preemptions_total$/m);
+  });
+
+  it('prints one JSON object, in which unknown is null', async () => {
+    const { out } = await run('--json', await file(page));
+    const json = JSON.parse(out);
+    expect(json).toMatchObject({
+      engine: 'vllm',
+      outcome: 'ok',
+      engineRanks: 2,
+      malformedLines: 1,
+    });
+    const numbers = Object.fromEntries(
+      json.numbers.map((one: { metric: string; value: number | null }) => [one.metric, one.value]),
+    );
+    expect(numbers).toMatchObject({ runningRequests: 4, kvCacheUsageRatio: null });
+    expect(json.ranks[1]).toMatchObject({ rank: 1, runningRequests: 1, waitingRequests: null });
+  });
+
+  it('reads the page of a running engine', async () => {
+    const engine = await startEngineSimulator({ ranks: 2, modelName: 'house/model' });
+    cleanUps.push(() => engine.stop());
+    const { out, code } = await run(`${engine.url}/metrics`);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^models +house\/model$/m);
+    expect(out).toMatch(/^ranks +2$/m);
+    expect(out).toMatch(/^runningRequests +0 /m);
+  });
+
+  it('says why a page gives no numbers, and fails', async () => {
+    const unknown = await run(await file('python_info 1\n'));
+    expect(unknown.code).toBe(1);
+    expect(unknown.out).toMatch(/no_series: no series of any known engine \(vllm, sglang/);
+    const html = await run(await file('<html>'));
+    expect(html.out).toMatch(/parse: the page is no exposition text/);
+    expect(html.code).toBe(1);
+    const told = await run('--engine', 'tgi', await file(page));
+    expect(told.out).toMatch(/no_series: no series of Text Generation Inference/);
+  });
+
+  it('says why a page cannot be fetched', async () => {
+    const refused = await run(await serve(403, 'text/plain', 'no'));
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toMatch(/^unauthorized: http:\/\/127\.0\.0\.1:\d+\/metrics: status 403/);
+    const json = await run('--json', await serve(200, 'application/json', '[]'));
+    expect(JSON.parse(json.out)).toMatchObject({ outcome: 'content_type' });
+  });
+
+  it('takes a custom mapping', async () => {
+    const mapping = await file('engine: house\nmetrics: { runningRequests: jobs }\n', 'map.yaml');
+    const { out } = await run('--mapping', mapping, await file('jobs 6\n'));
+    expect(out).toMatch(/^engine +house \(house, as told\)$/m);
+    expect(out).toMatch(/^runningRequests +6 +jobs$/m);
+  });
+
+  it('refuses an unknown engine and a file that is not there', async () => {
+    const engine = await run('--engine', 'nonsense', await file(page));
+    expect(engine).toMatchObject({ code: 2, out: '' });
+    expect(engine.err).toMatch(/unknown engine "nonsense"; there are: vllm,/);
+    expect((await run('/nonexistent/page')).code).toBe(2);
+  });
+});

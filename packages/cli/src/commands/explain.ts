@@ -1,0 +1,114 @@
+/**
+ * `leadsman explain URL|FILE`: shows how a metrics page is read, by the very code that reads it in
+ * a sidecar. For a person before an engine that "has no metrics", and for scripts (`--json`).
+ */
+import { readFile } from 'node:fs/promises';
+import { type Explanation, isPage, PageFetcher, PageReader } from '@leadsman/scrape';
+import { readCustomMapping } from '@leadsman/scrape/custom';
+import { reasonName } from '@leadsman/wire';
+import { Command, InvalidArgumentError } from 'commander';
+import { explanationJson, explanationText } from './explain-text.ts';
+
+export interface ExplainIo {
+  write(text: string): void;
+  warn(text: string): void;
+  /** Ends the command with this code: 1 when the page gives no numbers. */
+  setExitCode(code: number): void;
+  nowMs(): number;
+}
+
+interface ExplainOptions {
+  engine: string;
+  mapping?: string;
+  json?: true;
+  tokenFile: string;
+  timeoutMs: number;
+  bytesMax: number;
+  insecure?: true;
+}
+
+/** Builds the command. A page that cannot be read is an answer, not a fault. */
+export function explainCommand(io: ExplainIo): Command {
+  return new Command('explain')
+    .description("show how an engine's metrics page is read: a URL, a file, or - for stdin")
+    .argument('<page>', 'http(s) URL, path of a file, or -')
+    .option('--engine <name>', 'read it as a page of this engine instead of finding out', 'auto')
+    .option('--mapping <file>', 'custom mapping (YAML)')
+    .option('--json', 'one JSON object instead of text')
+    .option('--token-file <file>', 'file with a bearer token', '')
+    .option('--timeout-ms <ms>', 'deadline of the fetch', positive, 5_000)
+    .option('--bytes-max <bytes>', 'largest page', positive, 64 * 1_048_576)
+    .option('--insecure', 'accept any certificate')
+    .action(async (page: string, options: ExplainOptions) => {
+      const explanation = await explain(page, options, io);
+      if (explanation === undefined) return;
+      const text = options.json ? explanationJson(explanation) : explanationText(explanation);
+      io.write(text);
+      if (explanation.outcome !== 'ok') io.setExitCode(1);
+    });
+}
+
+async function explain(
+  page: string,
+  options: ExplainOptions,
+  io: ExplainIo,
+): Promise<(Explanation & { found: boolean }) | undefined> {
+  const custom = options.mapping === undefined ? [] : [readCustomMapping(options.mapping)];
+  const reader = new PageReader(custom);
+  if (options.engine !== 'auto' && reader.profile(options.engine) === undefined) {
+    io.warn(`unknown engine "${options.engine}"; there are: ${reader.engineNames.join(', ')}\n`);
+    io.setExitCode(2);
+    return undefined;
+  }
+  const bytes = await load(page, options, io);
+  if (bytes === undefined) return undefined;
+  const wanted = options.engine === 'auto' ? custom[0]?.name : options.engine;
+  const engine = wanted ?? reader.detect(bytes);
+  const explanation = reader.explain(bytes, engine ?? 'vllm');
+  if (engine !== undefined) return { ...explanation, found: wanted === undefined };
+  const detail =
+    explanation.outcome === 'no_series'
+      ? `no series of any known engine (${reader.engineNames.join(', ')})`
+      : explanation.detail;
+  return { ...explanation, engine: 'unknown', title: 'unknown', detail, found: false };
+}
+
+async function load(
+  page: string,
+  options: ExplainOptions,
+  io: ExplainIo,
+): Promise<Uint8Array | undefined> {
+  if (!/^https?:\/\//.test(page)) {
+    try {
+      return await readFile(page === '-' ? '/dev/stdin' : page);
+    } catch (error) {
+      io.warn(`${(error as Error).message}\n`);
+      io.setExitCode(2);
+      return undefined;
+    }
+  }
+  const settings = {
+    url: page,
+    timeoutMs: options.timeoutMs,
+    bytesMax: options.bytesMax,
+    tokenFile: options.tokenFile,
+    localAddress: '',
+    tlsCaFile: '',
+    tlsVerify: options.insecure !== true,
+  };
+  const fetcher = new PageFetcher(settings, io.nowMs);
+  const result = await fetcher.fetch();
+  fetcher.close();
+  if (isPage(result)) return result.bytes;
+  const outcome = reasonName(result.reason);
+  if (options.json) io.write(`${JSON.stringify({ outcome, detail: result.detail })}\n`);
+  else io.warn(`${outcome}: ${result.detail}\n`);
+  io.setExitCode(1);
+  return undefined;
+}
+
+function positive(text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('not a number ≥ 1');
+  return number;
+}

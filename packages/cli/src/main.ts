@@ -1,0 +1,22 @@
+/** `leadsman`, the one command-line tool. One file per command in `commands/`. */
+import { Command } from 'commander';
+import { explainCommand } from './commands/explain.ts';
+import { injectCommand } from './commands/inject.ts';
+
+const write = (text: string) => void process.stdout.write(text);
+const warn = (text: string) => void process.stderr.write(text);
+const setExitCode = (code: number) => {
+  process.exitCode = code;
+};
+
+const program = new Command('leadsman')
+  .description('Fresh load numbers of every LLM serving pod, without polling.')
+  .addCommand(explainCommand({ write, warn, setExitCode, nowMs: () => performance.now() }))
+  .addCommand(injectCommand({ stdin: process.stdin, write, warn }));
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  warn(`${(error as Error).message}\n`);
+  process.exitCode = 2;
+}
