@@ -76,6 +76,7 @@ export function registerCollectorMetrics(
       }
     },
   });
+  registerLinkCounters(registry, snapshot);
   registerGauges(registry, snapshot);
 }
 
@@ -92,9 +93,7 @@ function registerGauges(registry: Registry, snapshot: () => CollectorSnapshot | 
     ['feed_synced', '1 while the feed is whole.', (of) => Number(of.feed === feedState.synced)],
     ['direct_streams', 'Senders connected directly.', (of) => of.direct?.streams ?? 0],
     ['nats_connected', '1 while connected to NATS.', (of) => Number(of.nats?.connected ?? false)],
-    ['nats_dropped_late', 'Messages dropped as they had waited too long.', dropsLate],
     ['remote_connected', '1 while watching a collector.', (of) => Number(!!of.remote?.connected)],
-    ['remote_failovers', 'Changes of the watched collector.', (of) => of.remote?.failovers ?? 0],
   ];
   for (const [name, help, read] of gauges) {
     new Gauge({
@@ -110,6 +109,28 @@ function registerGauges(registry: Registry, snapshot: () => CollectorSnapshot | 
   }
 }
 
-function dropsLate(of: CollectorSnapshot): number {
-  return of.nats?.counters.droppedLate ?? 0;
+function registerLinkCounters(registry: Registry, snapshot: () => CollectorSnapshot | undefined) {
+  const counters: readonly [string, string, (of: CollectorSnapshot) => number | undefined][] = [
+    ['nats_reconnects_total', 'Connections after the first.', (of) => of.nats?.counters.reconnects],
+    ['nats_auth_errors_total', 'Refused credentials.', (of) => of.nats?.counters.authErrors],
+    [
+      'nats_dropped_late_total',
+      'Messages that waited too long.',
+      (of) => of.nats?.counters.droppedLate,
+    ],
+    ['remote_failovers_total', 'Watched collectors that ended.', (of) => of.remote?.failovers],
+    ['remote_connect_errors_total', 'Collectors not reached.', (of) => of.remote?.connectErrors],
+  ];
+  for (const [name, help, read] of counters) {
+    new Counter({
+      name: `leadsman_collector_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        this.reset();
+        const now = snapshot();
+        this.inc((now && read(now)) ?? 0);
+      },
+    });
+  }
 }

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto';
 import { natsOptionsFrom } from '@leadsman/link';
 import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
 import { formatHostPort } from '@leadsman/wire';
-import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { CollectorCore } from '../collector-core.ts';
 import type { FeedConfig } from '../feed/feed-config.ts';
 import { registerCollectorMetrics } from '../metrics.ts';
@@ -110,26 +110,30 @@ function feedConfigOf(config: CollectorConfig): FeedConfig {
 }
 
 function registerWatchMetrics(registry: Registry, server: WatchServer): void {
-  const gauges: readonly [string, string, () => number][] = [
-    ['watchers', 'Pickers that watch this collector.', () => server.watchers],
-    ['watch_frames', 'Frames sent to watchers.', () => server.counters.frames],
-    ['watch_frame_bytes', 'Their bytes.', () => server.counters.frameBytes],
-    [
-      'watch_lags',
-      'Times a watcher was still busy with its last frames.',
-      () => server.counters.lags,
-    ],
-    ['watch_refused', 'Watchers sent away at once.', () => server.counters.refused],
-    ['watch_ended', 'Watchers sent away as the feed was lost.', () => server.counters.ended],
+  const counters: readonly [string, string, () => number][] = [
+    ['watch_frames_total', 'Frames sent to watchers.', () => server.counters.frames],
+    ['watch_frame_bytes_total', 'Their bytes.', () => server.counters.frameBytes],
+    ['watch_lags_total', 'Times a watcher was still busy.', () => server.counters.lags],
+    ['watch_refused_total', 'Watchers sent away at once.', () => server.counters.refused],
+    ['watch_ended_total', 'Watchers sent away as the feed was lost.', () => server.counters.ended],
   ];
-  for (const [name, help, read] of gauges) {
-    new Gauge({
+  for (const [name, help, read] of counters) {
+    new Counter({
       name: `leadsman_collector_${name}`,
       help,
       registers: [registry],
       collect() {
-        this.set(read());
+        this.reset();
+        this.inc(read());
       },
     });
   }
+  new Gauge({
+    name: 'leadsman_collector_watchers',
+    help: 'Pickers that watch this collector.',
+    registers: [registry],
+    collect() {
+      this.set(server.watchers);
+    },
+  });
 }

@@ -57,6 +57,7 @@ export class RemoteFeed implements FrameSource {
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
   #connected = false;
+  #lastAddress = '';
   #running: Promise<void> | undefined;
 
   /** Throws RangeError on a malformed target. */
@@ -86,6 +87,7 @@ export class RemoteFeed implements FrameSource {
       for (const replica of await this.#replicas()) {
         if (signal.aborted) return;
         brought = await this.#watch(replica, onFrame);
+        this.#lastAddress = replica.address;
         if (brought) {
           this.counters.failovers++;
           this.#backoff.reset();
@@ -97,7 +99,10 @@ export class RemoteFeed implements FrameSource {
     }
   }
 
-  /** All replicas, beginning at a random one, so that pickers spread over them. */
+  /**
+   * All replicas, beginning at a random one, so that pickers spread over them; the one watched
+   * last comes last, as it has just failed.
+   */
   async #replicas(): Promise<Replica[]> {
     const { replicas, failed } = await resolveTargets(
       this.#targets,
@@ -106,7 +111,9 @@ export class RemoteFeed implements FrameSource {
     if (failed.length > 0) this.#options.logger.warn({ failed }, 'collector name not resolved');
     const list = [...replicas.values()];
     const first = Math.floor(this.#options.random() * list.length);
-    return [...list.slice(first), ...list.slice(0, first)];
+    const order = [...list.slice(first), ...list.slice(0, first)];
+    const isLast = (replica: Replica) => Number(replica.address === this.#lastAddress);
+    return order.sort((a, b) => isLast(a) - isLast(b));
   }
 
   /** Follows one replica to its end; `true` when it brought at least one frame. */

@@ -1,4 +1,5 @@
-import { grpcFrameServer } from '@leadsman/link';
+import { Client, type ClientReadableStream, credentials } from '@grpc/grpc-js';
+import { grpcFrameServer, watchMethod } from '@leadsman/link';
 import { createLogger, monotonicMs } from '@leadsman/service';
 import { waitUntil } from '@leadsman/testing';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
@@ -158,4 +159,60 @@ test('many watchers are served, those beyond the bound are refused', async () =>
   const fifth = watchFrom([address]);
   await until(() => watch.counters.refused > 0, 'the refusal');
   expect(fifth.view.seq()).toBe(0);
+});
+
+test('a collector that falls silent is left for another', async () => {
+  const other = await startReplica();
+  other.view.report({ uid: 'pod-b', seq: 1 });
+  const mute = grpcFrameServer({
+    host: '127.0.0.1',
+    port: 0,
+    watch: (call) => call.write(new SampleSender(7).frame([reportRecord({ seq: 1 })])),
+    graceMs: 100,
+  });
+  const muteAddress = `127.0.0.1:${await mute.listen()}`;
+  stops.push(() => mute.close());
+  const { view: watched } = watchFrom([muteAddress, other.address]);
+  await until(() => watched.seq('pod-a') === 1, 'the frame of the mute one');
+  await until(() => watched.seq('pod-b') === 1, 'the frames of the other');
+});
+
+test('what waits for a client that stopped reading stays bounded', async () => {
+  const { view, address, watch } = await startReplica();
+  const client = new Client(address, credentials.createInsecure());
+  const call: ClientReadableStream<Uint8Array> = client.makeServerStreamRequest(
+    watchMethod.path,
+    watchMethod.requestSerialize,
+    watchMethod.responseDeserialize,
+    { name: 'stopped', intervalMs: 10 },
+  );
+  call.on('error', () => undefined);
+  stops.push(() => {
+    call.cancel();
+    client.close();
+  });
+  // It stops after the first frame: beyond its buffer and window nothing can leave the server.
+  call.once('data', () => call.pause());
+  let seq = 0;
+  const pods = Array.from({ length: 60 }, (_, i) => `pod-${i}`);
+  const timer = setInterval(() => {
+    seq++;
+    view.ingest.receive(
+      view.sender.frame(pods.map((uid) => reportRecord({ uid, seq }))),
+      monotonicMs(),
+    );
+  }, 5);
+  stops.push(() => clearInterval(timer));
+  await until(() => watch.counters.lags > 100, 'the server to notice that nothing leaves');
+  const stuckBytes = watch.counters.frameBytes;
+  const lags = watch.counters.lags;
+  await until(() => watch.counters.lags > lags + 100, 'a hundred more ticks');
+  expect(watch.counters.frameBytes).toBe(stuckBytes);
+
+  const received = new SampleView();
+  stops.push(() => received.stop());
+  call.on('data', (frame: Uint8Array) => received.ingest.receive(frame, monotonicMs()));
+  call.resume();
+  const wanted = seq;
+  await until(() => received.seq('pod-59') >= wanted, 'the newest state, once it reads again');
 });
