@@ -46,12 +46,13 @@ export function clientOptions(settings: ConnectSettings, timeoutMs: number): Cli
     headersTimeout: 0,
     bodyTimeout: 0,
     keepAliveTimeout: 30_000,
+    // Not among `connect`: the client overrules one that stands there.
+    ...(settings.localAddress === '' ? {} : { localAddress: settings.localAddress }),
     connect: {
       timeout: timeoutMs,
       autoSelectFamily: true,
       lookup: lookup as never,
       rejectUnauthorized: settings.tlsVerify,
-      ...(settings.localAddress === '' ? {} : { localAddress: settings.localAddress }),
       ...(settings.tlsCaFile === '' ? {} : { ca: readFileSync(settings.tlsCaFile) }),
     },
   };
