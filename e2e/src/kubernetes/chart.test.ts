@@ -1,0 +1,174 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { parse } from 'yaml';
+import {
+  Cluster,
+  lintChart,
+  type Manifest,
+  manifestsOf,
+  renderChart,
+  statusOf,
+} from './cluster.ts';
+
+let cluster: Cluster;
+
+beforeAll(async () => {
+  cluster = await Cluster.open(inject('kubeconfig'));
+});
+
+afterAll(() => cluster.close());
+
+/** Values that turn every part of the chart on in some combination. */
+const variants: Record<string, object> = {
+  'the defaults': {},
+  'an external NATS with credentials': {
+    nats: {
+      url: 'tls://nats.messaging.svc:4222',
+      credentialsSecret: 'nats',
+      sidecarCredentialsSecret: 'nats-sidecar',
+      tlsCaSecret: 'nats-ca',
+    },
+    exporter: { mode: 'node' },
+  },
+  'the NATS chart': { nats: { enabled: true }, collector: { enabled: true } },
+  'a collector between senders and pickers': {
+    collector: { enabled: true, endpointMetrics: true },
+    picker: { autoscaling: { enabled: true } },
+  },
+  'every extra': {
+    picker: {
+      config: { version: 1, pools: {} },
+      tls: { secretName: 'picker-tls' },
+      namespaces: ['*'],
+      services: ['other/picker'],
+      inferenceClass: 'fast',
+      priorityClassName: 'system-cluster-critical',
+      nodeSelector: { pool: 'system' },
+      env: { LEADSMAN_STALE_AFTER_MS: 1500 },
+    },
+    collector: { enabled: true, tolerations: [{ operator: 'Exists' }] },
+    agent: { expose: 'service', scrape: { selector: 'app=vllm' } },
+    injector: {
+      certificate: {
+        source: 'certManager',
+        certManager: { issuerRef: { kind: 'ClusterIssuer', name: 'internal' } },
+      },
+      excludedNamespaces: ['build'],
+    },
+    podMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    dashboards: { enabled: true },
+    networkPolicy: { from: [{ namespaceSelector: {} }] },
+    imagePullSecrets: [{ name: 'registry' }],
+    sidecar: { runAsUser: null, env: { LEADSMAN_SCRAPE_INTERVAL_MS: 100 } },
+  },
+  'pickers of several namespaces': { picker: { namespaces: ['chart-a', 'chart-b'] } },
+  'an admission policy': { injector: { mode: 'policy' }, sidecar: { runAsUser: null } },
+  'the parts for a cluster without pickers': {
+    picker: { enabled: false },
+    nats: { url: 'nats://nats:4222' },
+  },
+  'a picker alone': { agent: { enabled: false }, injector: { enabled: false } },
+};
+
+async function applyAll(manifests: readonly Manifest[], namespace: string): Promise<void> {
+  for (const manifest of manifests) {
+    const target = manifest.metadata.namespace ?? namespace;
+    await cluster.namespace(target);
+    await cluster
+      .apply({ ...manifest, metadata: { ...manifest.metadata, namespace: target } })
+      .catch((error: Error) => {
+        throw new Error(`${manifest.kind} ${manifest.metadata.name}: ${error.message}`);
+      });
+  }
+}
+
+describe('the chart', () => {
+  it.each(Object.entries(variants))(
+    'with %s is linted and accepted as it is',
+    async (_, values) => {
+      await lintChart(values);
+      const manifests = await renderChart({ name: 'leadsman', namespace: 'chart' }, values);
+      expect(manifests.length).toBeGreaterThan(5);
+      await applyAll(manifests, 'chart');
+    },
+  );
+
+  it.each([
+    ['a misspelt value', { picker: { replica: 3 } }],
+    ['a timeout that would hold pods up', { injector: { timeoutSeconds: 10 } }],
+    ['an unknown exporter mode', { exporter: { mode: 'both' } }],
+    ['a variable that is not ours', { sidecar: { env: { PATH: '/' } } }],
+    ['nowhere to send reports to', { picker: { enabled: false } }],
+  ])('refuses %s', async (_, values) => {
+    await expect(renderChart({ name: 'leadsman', namespace: 'chart' }, values)).rejects.toThrow();
+  });
+
+  it('makes only pods that the restricted standard admits, host ports aside', async () => {
+    const levels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+    await cluster.namespace('restricted', levels);
+    const values = {
+      collector: { enabled: true },
+      agent: { expose: 'service' },
+      nats: { url: 'nats://nats:4222', credentialsSecret: 'creds' },
+    };
+    const manifests = await renderChart({ name: 'leadsman', namespace: 'restricted' }, values);
+    const owners = manifests.filter((manifest) => manifest.spec?.template?.spec !== undefined);
+    expect(owners.map((owner) => owner.metadata.name).sort()).toEqual([
+      'leadsman-agent',
+      'leadsman-collector',
+      'leadsman-injector',
+      'leadsman-picker',
+    ]);
+    for (const { metadata, spec } of owners) {
+      const pod = {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: metadata.name, namespace: 'restricted' },
+        spec: { ...spec.template.spec, priorityClassName: undefined },
+      };
+      await cluster.create(pod, { dryRun: true });
+    }
+    const hostPort = await renderChart({ name: 'leadsman', namespace: 'restricted' });
+    const agent = hostPort.find((manifest) => manifest.kind === 'DaemonSet');
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'agent', namespace: 'restricted' },
+      spec: agent?.spec.template.spec,
+    };
+    expect(await statusOf(cluster.create(pod, { dryRun: true }))).toBe(403);
+  });
+
+  it('puts every process out of reach of its own webhook', async () => {
+    const manifests = await renderChart({ name: 'leadsman', namespace: 'chart' });
+    for (const { spec } of manifests.filter((manifest) => manifest.spec?.template?.spec)) {
+      expect(spec.template.metadata.labels['leadsman.dev/inject']).toBe('false');
+    }
+  });
+});
+
+describe('the example for', () => {
+  const examples = new URL('../../../deploy/examples/', import.meta.url);
+
+  it.each(['envoy-ai-gateway', 'envoy-gateway', 'istio', 'kgateway'])(
+    '%s is accepted whole, and its pool names the picker of the release',
+    async (name) => {
+      const folder = new URL(`${name}/`, examples);
+      const text = await readFile(fileURLToPath(new URL('manifests.yaml', folder)), 'utf8');
+      const values = await readFile(fileURLToPath(new URL('values.yaml', folder)), 'utf8').then(
+        (found) => parse(found) as object,
+        () => ({}),
+      );
+      const manifests = manifestsOf(text);
+      await applyAll(manifests, 'models');
+      const pool = manifests.find((manifest) => manifest.kind === 'InferencePool');
+      const chart = await renderChart({ name: 'leadsman', namespace: 'models' }, values);
+      const services = chart
+        .filter((manifest) => manifest.kind === 'Service')
+        .map((service) => service.metadata.name);
+      expect(services).toContain(pool?.spec.endpointPickerRef.name);
+      await applyAll(chart, 'models');
+    },
+  );
+});
