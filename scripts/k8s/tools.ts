@@ -1,0 +1,150 @@
+/**
+ * kube-apiserver, etcd and helm for the Kubernetes tests: where they are, and how they get there.
+ *
+ * Both Go programs are built from their published modules, once per user, into the cache that the
+ * other tools use; etcd is Debian's. A folder of the cache is complete or absent.
+ */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Keep in step with apiserver/go.mod. */
+const kubernetesVersion = '1.37.2';
+const helmVersion = '4.3.2';
+/** The first build compiles about a thousand packages: 14 minutes on two busy cores. */
+const buildMinutesMax = 45;
+
+export interface KubernetesTools {
+  readonly apiServer: string | undefined;
+  readonly etcd: string | undefined;
+  readonly helm: string | undefined;
+  /** What is missing and why, one text each. */
+  readonly problems: readonly string[];
+}
+
+/** Finds or makes the tools. `say` gets one line per step that takes time. */
+export function ensureKubernetesTools(say: (line: string) => void): KubernetesTools {
+  const problems: string[] = [];
+  const attempt = (name: string, make: () => string): string | undefined => {
+    try {
+      return make();
+    } catch (error) {
+      problems.push(`${name} is missing: ${error instanceof Error ? error.message : error}`);
+      return undefined;
+    }
+  };
+  return {
+    etcd: attempt('etcd', () => findEtcd(say)),
+    helm: attempt('helm', () => findHelm(say)),
+    apiServer: attempt('kube-apiserver', () => findApiServer(say)),
+    problems,
+  };
+}
+
+function findEtcd(say: (line: string) => void): string {
+  const found = onPath('etcd');
+  if (found !== undefined) return found;
+  say('installing etcd (Debian package etcd-server)');
+  const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
+  run('apt-get', ['update', '-q'], options);
+  run('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'etcd-server'], options);
+  const installed = onPath('etcd');
+  if (installed === undefined)
+    throw new Error('etcd-server was installed, but etcd is not on PATH');
+  return installed;
+}
+
+function findHelm(say: (line: string) => void): string {
+  return (
+    onPath('helm') ??
+    cached('helm', helmVersion, (folder) => {
+      say(`building helm ${helmVersion} (once per user, about 5 minutes)`);
+      run(
+        'go',
+        ['install', '-trimpath', '-ldflags=-s -w', `helm.sh/helm/v4/cmd/helm@v${helmVersion}`],
+        {
+          env: { ...process.env, GOBIN: folder, CGO_ENABLED: '0' },
+        },
+      );
+    })
+  );
+}
+
+function findApiServer(say: (line: string) => void): string {
+  return cached('kube-apiserver', kubernetesVersion, (folder) => {
+    say(`building kube-apiserver ${kubernetesVersion} (once per user, about 15 minutes)`);
+    const version = 'k8s.io/component-base/version';
+    const [major = '', minor = ''] = kubernetesVersion.split('.');
+    const flags = [
+      '-s -w',
+      `-X ${version}.gitVersion=v${kubernetesVersion}`,
+      `-X ${version}.gitMajor=${major}`,
+      `-X ${version}.gitMinor=${minor}`,
+    ].join(' ');
+    const target = join(folder, 'kube-apiserver');
+    run(
+      'go',
+      [
+        'build',
+        '-trimpath',
+        `-ldflags=${flags}`,
+        '-o',
+        target,
+        'k8s.io/kubernetes/cmd/kube-apiserver',
+      ],
+      {
+        cwd: fileURLToPath(new URL('apiserver', import.meta.url)),
+        env: { ...process.env, CGO_ENABLED: '0' },
+      },
+    );
+  });
+}
+
+/** The cached binary, made by `build` into an empty folder when it is not there yet. */
+function cached(name: string, version: string, build: (folder: string) => void): string {
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  const folder = join(cache, 'leadsman', `${name}-${version}`);
+  const binary = join(folder, name);
+  if (isExecutable(binary)) return binary;
+  mkdirSync(join(cache, 'leadsman'), { recursive: true });
+  const fresh = mkdtempSync(`${folder}.part-`);
+  try {
+    build(fresh);
+    rmSync(folder, { recursive: true, force: true });
+    renameSync(fresh, folder);
+  } finally {
+    rmSync(fresh, { recursive: true, force: true });
+  }
+  return binary;
+}
+
+function run(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string; env?: NodeJS.ProcessEnv },
+): void {
+  const result = spawnSync(command, args, {
+    ...options,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+    timeout: buildMinutesMax * 60_000,
+  });
+  if (result.error !== undefined) throw new Error(`${command}: ${result.error.message}`);
+  if (result.status !== 0) throw new Error(`${command} failed: ${result.stderr.slice(-2_000)}`);
+}
+
+function onPath(name: string): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
