@@ -2,9 +2,9 @@
  * Makes and ends single connections of a link: which server is next, with which credentials, and
  * that each socket is gone before the next is opened.
  */
-import type { NatsConnection, NodeConnectionOptions } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
 import { loadAuthenticator } from './credentials.ts';
-import { type Dial, dial } from './dial.ts';
+import { type Dial, type DialOptions, dial } from './dial.ts';
 import type { NatsBounds, NatsOptions, NatsTls } from './options.ts';
 
 /** How long an orderly end may take, ms: a dead peer must not hold up the next connection. */
@@ -61,7 +61,7 @@ export class Connector {
     if (!connection.isClosed()) await connection.close().catch(() => undefined);
   }
 
-  async #dialOptions(server: string): Promise<NodeConnectionOptions> {
+  async #dialOptions(server: string): Promise<DialOptions> {
     const { credentials, tls, name } = this.#options;
     const authenticator = await loadAuthenticator(credentials ?? {});
     const files = tlsFiles(tls);
@@ -71,6 +71,7 @@ export class Connector {
       name,
       reconnect: false,
       timeout: this.#bounds.connectTimeoutMs,
+      readEveryMs: this.#bounds.readEveryMs,
       ignoreClusterUpdates: true,
       noAsyncTraces: true,
       ...(authenticator === undefined ? {} : { authenticator }),

@@ -1,0 +1,71 @@
+/** Arguments of `npm run bench -- fleet`. */
+import { parseArgs } from 'node:util';
+import type { BenchOptions } from '../main.ts';
+import type { Exporter } from './messages.ts';
+import type { FleetPlan } from './plan.ts';
+
+export interface FleetOptions {
+  plan: FleetPlan;
+  exporter: Exporter;
+  transport: 'nats' | 'direct';
+  windowMs: number;
+  measureMs: number;
+  rolling: boolean;
+  polling: { measureMs: number; podsMax: number };
+}
+
+/**
+ * Reports per second that the sender process can make on one of two cores with some margin. A
+ * larger fleet reports less often, and the result says so.
+ */
+const reportsPerSMax = 20_000;
+
+export function fleetOptions({ args, smoke }: BenchOptions): FleetOptions {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      nodes: { type: 'string', default: smoke ? '4' : '100' },
+      'pods-per-node': { type: 'string', default: smoke ? '5' : '10' },
+      'interval-ms': { type: 'string' },
+      'scrape-ms': { type: 'string', default: '5' },
+      'window-ms': { type: 'string', default: '10' },
+      seconds: { type: 'string', default: smoke ? '0.7' : '20' },
+      exporter: { type: 'string', default: 'node' },
+      transport: { type: 'string', default: 'nats' },
+      rolling: { type: 'boolean', default: false },
+    },
+  });
+  const nodes = positive('nodes', values.nodes);
+  const podsPerNode = positive('pods-per-node', values['pods-per-node']);
+  const pods = nodes * podsPerNode;
+  const affordableMs = Math.max(50, Math.ceil((pods * 1_000) / reportsPerSMax));
+  const interval = values['interval-ms'];
+  const intervalMs = interval === undefined ? affordableMs : positive('interval-ms', interval);
+  return {
+    plan: {
+      nodes,
+      podsPerNode,
+      intervalMs,
+      scrapeMs: positive('scrape-ms', values['scrape-ms']),
+      changeMs: 24.7,
+    },
+    exporter: oneOf('exporter', values.exporter, ['node', 'pod']),
+    transport: oneOf('transport', values.transport, ['nats', 'direct']),
+    windowMs: positive('window-ms', values['window-ms']),
+    measureMs: positive('seconds', values.seconds) * 1_000,
+    rolling: values.rolling,
+    polling: smoke ? { measureMs: 300, podsMax: 5 } : { measureMs: 2_000, podsMax: 320 },
+  };
+}
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new RangeError(`--${name} must be a number above 0`);
+  return value;
+}
+
+function oneOf<T extends string>(name: string, text: string, known: readonly T[]): T {
+  const value = known.find((option) => option === text);
+  if (value === undefined) throw new RangeError(`--${name} must be one of ${known.join(', ')}`);
+  return value;
+}
