@@ -136,7 +136,7 @@ class Demo {
       },
       {
         what: 'a fresh report of every engine',
-        deadlineMs: 20_000,
+        deadlineMs: 60_000,
         describe: () => `${JSON.stringify(watch.rows)}\n${rig.picker?.process.output() ?? ''}`,
       },
     );
