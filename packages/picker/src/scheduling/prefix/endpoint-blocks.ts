@@ -15,6 +15,12 @@ const ways = 8;
 const headerWords = 2;
 /** Tokens assumed for an endpoint that does not tell its KV capacity. */
 const capacityTokensDefault = 524_288;
+/**
+ * Room per KV token. Blocks do not fall evenly into sets: without slack some sets overflow long
+ * before the cache is full, and one lost block cuts the match of its whole prompt short, which
+ * sends requests away from the endpoint that has their prefix. Room to spare does no harm.
+ */
+const slack = 2;
 
 export class EndpointBlocks {
   /** Endpoints from here on have no room: they hold nothing and cannot be entered. */
@@ -41,7 +47,7 @@ export class EndpointBlocks {
   setCapacity(endpoint: number, kvCapacityTokens: number): void {
     if (endpoint >= this.endpointsMax) return;
     const tokens = kvCapacityTokens > 0 ? kvCapacityTokens : capacityTokensDefault;
-    const mask = Math.min(this.#setsMax, setsFor(tokens, this.#blockTokens)) - 1;
+    const mask = Math.min(this.#setsMax, setsFor(tokens * slack, this.#blockTokens)) - 1;
     const at = endpoint * headerWords;
     if (this.#words[at] !== mask) this.#words[at] = mask;
   }
