@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process';
 import { accessSync, constants, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
+import { env } from 'node:process';
 import { fileURLToPath } from 'node:url';
 
 /** Keep in step with apiserver/go.mod. */
@@ -47,7 +48,7 @@ function findEtcd(say: (line: string) => void): string {
   const found = onPath('etcd');
   if (found !== undefined) return found;
   say('installing etcd (Debian package etcd-server)');
-  const options = { env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } };
+  const options = { env: { ...env, DEBIAN_FRONTEND: 'noninteractive' } };
   run('apt-get', ['update', '-q'], options);
   run('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'etcd-server'], options);
   const installed = onPath('etcd');
@@ -65,7 +66,7 @@ function findHelm(say: (line: string) => void): string {
         'go',
         ['install', '-trimpath', '-ldflags=-s -w', `helm.sh/helm/v4/cmd/helm@v${helmVersion}`],
         {
-          env: { ...process.env, GOBIN: folder, CGO_ENABLED: '0' },
+          env: { ...env, GOBIN: folder, CGO_ENABLED: '0' },
         },
       );
     })
@@ -96,7 +97,7 @@ function findApiServer(say: (line: string) => void): string {
       ],
       {
         cwd: fileURLToPath(new URL('apiserver', import.meta.url)),
-        env: { ...process.env, CGO_ENABLED: '0' },
+        env: { ...env, CGO_ENABLED: '0' },
       },
     );
   });
@@ -104,7 +105,7 @@ function findApiServer(say: (line: string) => void): string {
 
 /** The cached binary, made by `build` into an empty folder when it is not there yet. */
 function cached(name: string, version: string, build: (folder: string) => void): string {
-  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  const cache = env.XDG_CACHE_HOME || join(homedir(), '.cache');
   const folder = join(cache, 'leadsman', `${name}-${version}`);
   const binary = join(folder, name);
   if (isExecutable(binary)) return binary;
@@ -136,7 +137,7 @@ function run(
 }
 
 function onPath(name: string): string | undefined {
-  const folders = (process.env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
