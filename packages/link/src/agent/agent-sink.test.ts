@@ -71,6 +71,20 @@ describe('the sink towards the agent', () => {
     expect(sink.outcomes.superseded).toBe(2);
   });
 
+  it('sends what waits before it closes', async () => {
+    const got: number[] = [];
+    const { url } = await agent((body, reply) => {
+      got.push(body[0] ?? -1);
+      reply.writeHead(204).end();
+    });
+    const sink = agentSink({ url });
+    await accepted(sink);
+    sink.send(Uint8Array.of(1));
+    sink.send(Uint8Array.of(2));
+    await sink.close();
+    expect(got).toEqual([0, 1, 2]);
+  });
+
   it.each([
     [503, 'forward'],
     [403, 'peer'],

@@ -122,7 +122,8 @@ class HttpAgentSink implements AgentSink {
   }
 
   async close(): Promise<void> {
-    await this.#posting;
+    // A frame that waits behind the one under way may be the last word of its sender.
+    while (this.#posting !== undefined) await this.#posting;
     await this.#pool.destroy();
   }
 
