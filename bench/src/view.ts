@@ -4,6 +4,7 @@
  * when nothing, 1 % or everything changed.
  */
 import { createView, FrameIngest, ViewReader, ViewWriter } from '@leadsman/collector';
+import { ViewFrames } from '@leadsman/collector/watch/view-frames';
 import {
   encodeAttributes,
   FrameWriter,
@@ -40,6 +41,10 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
   const rounds = options.smoke ? 3 : 60;
   const [none, few, all] = [[], [], []] as [number[], number[], number[]];
   const ingestMs: number[] = [];
+  const watchMs: number[] = [];
+  // A group of watchers at 50 ms: its own reader, frames of all changes, a keyframe each second.
+  const watched = new ViewReader(fleet.shared);
+  const watchFrames = new ViewFrames(watched, { id: new Uint8Array(16), epoch: 1 });
   const measure = (changed: number, into: number[]) => {
     for (const frame of fleet.frames(0, changed, false)) ingest.receive(frame, 2);
     const beganMs = performance.now();
@@ -55,6 +60,11 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
     const refreshedMs = performance.now();
     reader.refresh();
     all.push((performance.now() - refreshedMs) * 1_000);
+    const watchedMs = performance.now();
+    watched.refresh();
+    watchFrames.changes(2);
+    if (round % reportsPerSecond === 0) watchFrames.keyframe(2);
+    watchMs.push(performance.now() - watchedMs);
     measure(endpoints / 100, few);
     // A commit without a change, so that every slot is looked at.
     writer.commit();
@@ -67,6 +77,7 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
     writer_core_share_at_20_per_s: Number(
       ((median(ingestMs) * reportsPerSecond) / 1_000).toFixed(4),
     ),
+    watch_core_share_at_20_per_s: Number(((mean(watchMs) * reportsPerSecond) / 1_000).toFixed(4)),
     refresh_us: {
       unchanged: Number(median(none).toFixed(1)),
       one_percent: Number(median(few).toFixed(1)),
@@ -78,11 +89,17 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
       `${endpoints} endpoints: ${result.memory_mb} MB resident for view, indexes, one reader and ` +
         `its attributes\nwriter at ${reportsPerSecond} reports/s each: ` +
         `${(result.writer_core_share_at_20_per_s * 100).toFixed(1)} % of a core\n` +
+        `encoding the same for watchers: ` +
+        `${(result.watch_core_share_at_20_per_s * 100).toFixed(1)} %\n` +
         `refresh: unchanged ${result.refresh_us.unchanged} µs, 1 % changed ` +
         `${result.refresh_us.one_percent} µs, all changed ${result.refresh_us.all} µs\n`,
     );
   }
   return result;
+}
+
+function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }
 
 function median(values: readonly number[]): number {
