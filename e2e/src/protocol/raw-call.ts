@@ -3,6 +3,9 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:h
 
 export const processPath = '/envoy.service.ext_proc.v3.ExternalProcessor/Process';
 
+/** Node's default of 10 would end this client before the server notices anything. */
+const clientMemoryMb = 1_000;
+
 export interface RawCall {
   readonly stream: ClientHttp2Stream;
   /** The `grpc-status` that the call ends with; '' when it is reset without one. */
@@ -12,7 +15,7 @@ export interface RawCall {
 }
 
 export async function rawSession(port: number): Promise<ClientHttp2Session> {
-  const session = connect(`http://127.0.0.1:${port}`);
+  const session = connect(`http://127.0.0.1:${port}`, { maxSessionMemory: clientMemoryMb });
   session.on('error', () => {});
   await new Promise<void>((resolve) => session.once('connect', () => resolve()));
   return session;

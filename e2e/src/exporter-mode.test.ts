@@ -1,0 +1,221 @@
+/**
+ * Exporter mode `auto`: sidecars change between their agent and NATS, in both directions, while
+ * they report. Real NATS, a real agent process; the sidecars and a collector's ingest run here, so
+ * that every single frame can be watched.
+ *
+ * Throughout no number that a reader sees may be older than two scrape intervals, sequences only
+ * rise, and no report counts twice although both ways may carry it.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createView, FrameIngest, feedState, ViewReader, ViewWriter } from '@leadsman/collector';
+import { connectNats, type NatsLink } from '@leadsman/link';
+import { createLogger, monotonicMs } from '@leadsman/service';
+import { type Sidecar, sidecarConfigShape, startSidecar } from '@leadsman/sidecar';
+import {
+  launchNats,
+  launchService,
+  type NatsServer,
+  requireNats,
+  type ServiceProcess,
+  waitUntil,
+} from '@leadsman/testing';
+import { allFramesSubject } from '@leadsman/wire';
+import { afterEach, describe, expect, it } from 'vitest';
+
+const pods = 12;
+const intervalMs = 300;
+/** Collectors tick about this often, so that a pause of their thread is noticed. */
+const tickMs = 100;
+
+const cleanUps: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+type Way = 'node' | 'pod';
+
+/** Takes all frames into a view, and watches what a reader of it would see. */
+class WatchedCollector {
+  /** By which kind of sender each slot's newest report came. */
+  readonly ways: Way[] = [];
+  worstAgeMs = 0;
+  wentBack = 0;
+  distinct = 0;
+  readonly ingest: FrameIngest;
+  readonly #reader: ViewReader;
+  readonly #seqs: number[] = [];
+
+  constructor(link: NatsLink) {
+    const view = createView({ slotsMax: 64 });
+    this.#reader = new ViewReader(view);
+    this.ingest = new FrameIngest({ writer: new ViewWriter(view), nowMs: monotonicMs() });
+    link.subscribe(allFramesSubject('leadsman'), (bytes, subject) => {
+      this.ingest.receive(bytes, monotonicMs());
+      this.#look(subject.includes('.frames.node.') ? 'node' : 'pod');
+    });
+    const ticking = setInterval(() => this.#tick(), tickMs);
+    const watching = setInterval(() => this.#watchAges(), 10);
+    cleanUps.push(async () => {
+      clearInterval(ticking);
+      clearInterval(watching);
+    });
+  }
+
+  all(way: Way): boolean {
+    return this.ways.length === pods && this.ways.every((each) => each === way);
+  }
+
+  #tick(): void {
+    this.ingest.tick(monotonicMs(), feedState.synced);
+  }
+
+  #look(way: Way): void {
+    const reader = this.#reader;
+    reader.refresh();
+    for (let i = 0; i < reader.changedCount; i++) {
+      const slot = reader.changed[i] as number;
+      const seq = reader.seq(slot);
+      const before = this.#seqs[slot] ?? 0;
+      if (seq < before) this.wentBack++;
+      if (seq === before) continue;
+      this.#seqs[slot] = seq;
+      this.ways[slot] = way;
+      this.distinct++;
+    }
+  }
+
+  #watchAges(): void {
+    if (this.#reader.slots < pods) return;
+    const nowMs = monotonicMs();
+    for (let slot = 0; slot < this.#reader.slots; slot++) {
+      this.worstAgeMs = Math.max(this.worstAgeMs, nowMs - this.#reader.measuredAtMs(slot));
+    }
+  }
+}
+
+/** A page that a busy engine would give: its numbers differ at each scrape. */
+async function engines(): Promise<string> {
+  let scrapes = 0;
+  const server = createServer((_, reply) => {
+    scrapes++;
+    const labels = '{engine="0",model_name="m"}';
+    reply.writeHead(200, { 'content-type': 'text/plain; version=0.0.4' });
+    reply.end(
+      [
+        '# TYPE vllm:num_requests_running gauge',
+        `vllm:num_requests_running${labels} ${1 + (scrapes % 50)}`,
+        '# TYPE vllm:num_requests_waiting gauge',
+        `vllm:num_requests_waiting${labels} 2`,
+        '# TYPE vllm:kv_cache_usage_perc gauge',
+        `vllm:kv_cache_usage_perc${labels} 0.5`,
+        '# TYPE vllm:generation_tokens_total counter',
+        `vllm:generation_tokens_total${labels} ${scrapes}`,
+        '',
+      ].join('\n'),
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cleanUps.push(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/metrics`;
+}
+
+async function agent(nats: NatsServer, port = 0): Promise<ServiceProcess> {
+  const started = await launchService({
+    service: 'node-agent',
+    name: 'agent',
+    flags: {
+      'node-name': 'node-a',
+      'admin-host': '127.0.0.1',
+      'admin-port': port,
+      'nats-url': nats.url,
+    },
+    listeners: ['reports'],
+  });
+  cleanUps.push(() => started.stop());
+  return started;
+}
+
+async function sidecar(index: number, page: string, agentUrl: string, nats: NatsServer) {
+  const config = sidecarConfigShape.parse({
+    targets: [`8000=${page}`],
+    podUid: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    podName: `engine-${index}`,
+    podNamespace: 'test',
+    podIp: '127.0.0.1',
+    nodeName: 'node-a',
+    scrapeIntervalMs: intervalMs,
+    idleIntervalMs: intervalMs,
+    exporterMode: 'auto',
+    agentUrl,
+    natsUrl: [nats.url],
+    adminHost: '127.0.0.1',
+    adminPort: 0,
+  });
+  const started: Sidecar = await startSidecar(config, {
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  });
+  cleanUps.push(() => started.stop());
+}
+
+async function system() {
+  const nats = await launchNats();
+  cleanUps.push(() => nats.stop());
+  const link = connectNats({ servers: [nats.url], name: 'collector' });
+  cleanUps.push(() => link.close());
+  const collector = new WatchedCollector(link);
+  await waitUntil(() => link.connected, { what: 'the collector to connect' });
+  const page = await engines();
+  const first = await agent(nats);
+  const address = first.addresses.reports ?? '';
+  for (let i = 0; i < pods; i++) await sidecar(i, page, `http://${address}`, nats);
+  const by = (way: Way) =>
+    waitUntil(() => collector.all(way), { what: `all reports by ${way}`, deadlineMs: 20_000 });
+  await by('node');
+  const port = Number(address.slice(address.lastIndexOf(':') + 1));
+  return { nats, collector, by, first, port };
+}
+
+function mustHaveBeenSmooth(collector: WatchedCollector): void {
+  expect(collector.wentBack).toBe(0);
+  expect(collector.ingest.counters.appliedReports).toBe(collector.distinct);
+  expect(collector.worstAgeMs).toBeLessThanOrEqual(2 * intervalMs);
+}
+
+describe.skipIf(!requireNats())('exporter mode auto', () => {
+  it('goes from the agent to NATS and back without a gap', async () => {
+    const { nats, collector, by, first, port } = await system();
+    collector.worstAgeMs = 0;
+    await first.stop();
+    await by('pod');
+    await agent(nats, port);
+    await by('node');
+    mustHaveBeenSmooth(collector);
+  }, 60_000);
+
+  it('outlives an agent that is killed', async () => {
+    const { nats, collector, by, first, port } = await system();
+    collector.worstAgeMs = 0;
+    first.process.kill('SIGKILL');
+    await by('pod');
+    await agent(nats, port);
+    await by('node');
+    mustHaveBeenSmooth(collector);
+  }, 60_000);
+
+  it('counts no report twice that came on both ways', async () => {
+    const { collector, by, first } = await system();
+    // Each hand-over repeats what is known, as keyframes of the new way.
+    const before = collector.ingest.counters.duplicateReports;
+    await first.stop();
+    await by('pod');
+    await waitUntil(() => collector.ingest.counters.duplicateReports > before, {
+      what: 'repetitions',
+    });
+    expect(collector.ingest.counters.appliedReports).toBe(collector.distinct);
+  }, 60_000);
+});
