@@ -45,6 +45,12 @@ export function createInFlightBuffer(shape: InFlightShape): SharedArrayBuffer {
 export class InFlightTable {
   readonly endpointsMax: number;
   readonly workers: number;
+  /**
+   * The totals, `inFlightFields` words per endpoint, for loops over many: an atomic load costs some
+   * 20 ns in V8, a plain one 1 ns. It never tears, and may be a moment late when another thread has
+   * just written, as any load may be. Only to be read.
+   */
+  readonly totals: Int32Array;
   readonly #words: Int32Array;
   readonly #rowWords: number;
   readonly #own: number;
@@ -54,6 +60,7 @@ export class InFlightTable {
     this.workers = shape.workers;
     this.#rowWords = inFlightFields * shape.endpointsMax;
     this.#words = new Int32Array(buffer);
+    this.totals = this.#words.subarray(0, this.#rowWords);
     if (this.#words.length !== this.#rowWords * (1 + shape.workers)) {
       throw new RangeError('in-flight buffer does not fit its shape');
     }

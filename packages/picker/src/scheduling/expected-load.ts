@@ -15,14 +15,6 @@ export function expectedRequests(context: PickContext, position: number): number
   return table.unseenRequests[position]! + ledger.requests(table.index[position]!);
 }
 
-/** Requests without a first token: they wait, or their prompt is being computed. */
-export function expectedWaiting(context: PickContext, position: number): number {
-  const { table, ledger } = context;
-  const index = table.index[position]!;
-  const own = Math.max(0, ledger.requests(index) - ledger.decoding(index));
-  return table.unseenWaiting[position]! + own;
-}
-
 /** Ledger requests that the latest report cannot have in it. */
 export function sentSinceReport(context: PickContext, position: number): number {
   const { table, ledger } = context;

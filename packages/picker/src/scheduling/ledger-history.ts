@@ -10,6 +10,7 @@
  * 128 of them reach back 1.3 s, and 1,000 endpoints take 0.5 MB. Cost: one load per endpoint and
  * sample.
  */
+import { inFlightFields } from '../in-flight/table.ts';
 import type { Ledger } from './ledger.ts';
 
 const samplesMax = 128;
@@ -48,7 +49,10 @@ export class LedgerHistory {
     const column = this.#columns[at];
     if (column === undefined) return;
     this.#timesMs[at] = nowMs;
-    for (let index = 0; index < this.#width; index++) column[index] = this.#ledger.requests(index);
+    const { own, remote } = this.#ledger;
+    for (let index = 0, at = 0; index < this.#width; index++, at += inFlightFields) {
+      column[index] = own[at]! + remote[at]!;
+    }
     this.#taken++;
   }
 

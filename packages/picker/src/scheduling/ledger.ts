@@ -18,22 +18,28 @@ export const remoteHeaderWords = 2;
 export const remoteHeader = { replicas: 0, shareDelayMs: 1 } as const;
 
 export class Ledger {
-  readonly inFlight: InFlightTable;
-  readonly #remote: Int32Array;
+  /**
+   * This process's numbers and the other replicas', `inFlightFields` words per endpoint each. For
+   * loops over many endpoints, which add the two words themselves; all others ask the methods.
+   */
+  readonly own: Int32Array;
+  readonly remote: Int32Array;
+  readonly #header: Int32Array;
 
   constructor(inFlight: InFlightTable, remote: SharedArrayBuffer) {
-    this.inFlight = inFlight;
-    this.#remote = new Int32Array(remote);
+    this.own = inFlight.totals;
+    this.#header = new Int32Array(remote, 0, remoteHeaderWords);
+    this.remote = new Int32Array(remote, remoteHeaderWords * 4);
   }
 
   /** Other replicas that are alive and tell of their requests in time. */
   get otherReplicas(): number {
-    return this.#remote[remoteHeader.replicas] ?? 0;
+    return this.#header[remoteHeader.replicas] ?? 0;
   }
 
   /** How old another replica's numbers are at most when they arrive, ms. */
   get shareDelayMs(): number {
-    return this.#remote[remoteHeader.shareDelayMs] ?? 0;
+    return this.#header[remoteHeader.shareDelayMs] ?? 0;
   }
 
   /** Requests sent to the endpoint that have not ended. */
@@ -57,7 +63,7 @@ export class Ledger {
   }
 
   #sum(index: number, field: InFlightField): number {
-    const remote = this.#remote[remoteHeaderWords + index * inFlightFields + field] ?? 0;
-    return this.inFlight.total(index, field) + remote;
+    const at = index * inFlightFields + field;
+    return this.own[at]! + this.remote[at]!;
   }
 }

@@ -7,7 +7,7 @@
  * and turn.
  */
 import { frameBytesMax, LedgerWriter, ledgerKind } from '@leadsman/wire';
-import { InFlightField, type InFlightTable, inFlightFields } from '../../in-flight/table.ts';
+import { type InFlightTable, inFlightFields } from '../../in-flight/table.ts';
 import { blocksMax } from '../prefix/block-hash.ts';
 import type { EndpointNames } from './endpoint-names.ts';
 import type { HistoryReader, HistoryScratch } from './history-ring.ts';
@@ -94,12 +94,12 @@ export class ReplicaSender {
     for (let index = 0; index < names.width; index++) {
       const endpoint = names.at(index);
       if (endpoint === undefined) continue;
-      requests += Math.max(0, inFlight.total(index, InFlightField.requests));
+      requests += Math.max(0, inFlight.totals[index * inFlightFields]!);
       let changed = false;
       let busy = false;
       for (let field = 0; field < inFlightFields; field++) {
         const at = index * inFlightFields + field;
-        const value = Math.max(0, inFlight.total(index, field as InFlightField));
+        const value = Math.max(0, inFlight.totals[at]!);
         changed ||= value !== this.#sent[at];
         busy ||= value !== 0;
         this.#sent[at] = value;

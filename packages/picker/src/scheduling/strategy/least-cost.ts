@@ -17,16 +17,19 @@ export type CostFormula = (
 
 export class LeastCost implements Strategy {
   readonly #formula: CostFormula;
+  readonly #mayBeUnknown: boolean;
   #costs = new Float64Array(0);
 
-  constructor(formula: CostFormula) {
+  /** `costs` says whether the formula ever writes NaN. */
+  constructor(formula: CostFormula, costs: 'known' | 'may be unknown') {
     this.#formula = formula;
+    this.#mayBeUnknown = costs === 'may be unknown';
   }
 
   choose(context: PickContext, candidates: Int32Array, count: number): number {
     if (this.#costs.length < count) this.#costs = new Float64Array(2 * count);
     this.#formula(context, candidates, count, this.#costs);
-    fillUnknown(this.#costs, count);
+    if (this.#mayBeUnknown) fillUnknown(this.#costs, count);
     return chooseLeast(this.#costs, count, context.random);
   }
 }

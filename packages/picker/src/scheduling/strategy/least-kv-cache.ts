@@ -15,7 +15,7 @@ export const kvCapacityTokensDefault = 400_000;
 const tieWeight = 0.001;
 
 export function leastKvCacheStrategy(): Strategy {
-  return new LeastCost(kvCosts);
+  return new LeastCost(kvCosts, 'may be unknown');
 }
 
 function kvCosts(

@@ -1,10 +1,10 @@
 /** The fewest requests: in flight from pickers, plus what the engine reports beyond those. */
-import { expectedRequests } from '../expected-load.ts';
+import { inFlightFields } from '../../in-flight/table.ts';
 import type { PickContext, Strategy } from '../part.ts';
 import { LeastCost } from './least-cost.ts';
 
 export function leastRequestStrategy(): Strategy {
-  return new LeastCost(requestCosts);
+  return new LeastCost(requestCosts, 'known');
 }
 
 export function requestCosts(
@@ -13,5 +13,11 @@ export function requestCosts(
   count: number,
   costs: Float64Array,
 ): void {
-  for (let i = 0; i < count; i++) costs[i] = expectedRequests(context, candidates[i]!);
+  const { index, unseenRequests } = context.table;
+  const { own, remote } = context.ledger;
+  for (let i = 0; i < count; i++) {
+    const position = candidates[i]!;
+    const at = index[position]! * inFlightFields;
+    costs[i] = unseenRequests[position]! + own[at]! + remote[at]!;
+  }
 }
