@@ -74,7 +74,8 @@ export class ProtocolClient {
 
   constructor(options: ClientOptions) {
     this.#client = new envoy.service.ext_proc.v3.ExternalProcessor(
-      `127.0.0.1:${options.port}`,
+      // A name, since TLS servers are asked for by name and never by address.
+      `${options.credentials === undefined ? '127.0.0.1' : 'localhost'}:${options.port}`,
       options.credentials ?? grpc.credentials.createInsecure(),
       {
         'grpc.max_receive_message_length': 4 * 1_048_576,

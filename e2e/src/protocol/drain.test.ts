@@ -40,7 +40,7 @@ test('peers are told to go, a call they had already opened is served, open ones 
   long.write(responseEnd);
   expect(await long.grpcStatus).toBe('0');
   await drained;
-  expect(picker.server.openSessions).toBe(0);
+  await waitUntil(() => picker.server.openSessions === 0, { what: 'the sessions to end' });
   await expect(rawSessionOrError(picker.port)).resolves.toBe('refused');
 });
 

@@ -21,6 +21,16 @@ export class ByteBudget {
     return true;
   }
 
+  /**
+   * Reserves room for a message on its way through, for which half as much again is kept: when
+   * bodies have filled their room, other exchanges must still move.
+   */
+  takeInTransit(bytes: number): boolean {
+    if (this.#used + bytes > this.bytesMax * 1.5) return false;
+    this.#used += bytes;
+    return true;
+  }
+
   /** Takes room that cannot be refused, such as for replies; the bodies after it find less. */
   charge(bytes: number): void {
     this.#used += bytes;

@@ -24,6 +24,9 @@ const headerBytes = 5;
 /** First size of the gathering buffer: one DATA frame at HTTP/2's default frame size. */
 const gatherBytesMin = 16_384;
 
+/** A message up to this size is a chunk on its way; larger ones are bodies that wait. */
+const transitBytesMax = 262_144;
+
 const none = Buffer.alloc(0);
 
 export class Deframer {
@@ -117,7 +120,9 @@ export class Deframer {
     const capacity = this.#gathered.length;
     if (bytes <= capacity) return true;
     const wanted = Math.min(this.#need, Math.max(gatherBytesMin, 2 * capacity, bytes));
-    if (!this.#budget.take(wanted - capacity)) return false;
+    const more = wanted - capacity;
+    const small = this.#need <= transitBytesMax;
+    if (!(small ? this.#budget.takeInTransit(more) : this.#budget.take(more))) return false;
     const larger = Buffer.allocUnsafeSlow(wanted);
     larger.set(this.#gathered.subarray(0, this.#have));
     this.#gathered = larger;

@@ -19,7 +19,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
 import { Counter, type Counters } from '../counters.ts';
 import type { TransportLimits } from './limits.ts';
 import { connectionWindowBytes, sessionMemoryMb, streamWindowBytes } from './limits.ts';
@@ -107,14 +107,15 @@ export class Http2Transport {
 
   /** Sends peers elsewhere and lets open calls finish; see `SessionTable.drain`. */
   drain(): void {
-    for (const server of this.#servers) server.close();
+    // HTTP/2's own `close` would end the sessions before their peers know.
+    for (const server of this.#servers) stopListening(server);
     this.#sessions.drain();
   }
 
   /** Ends every connection now. */
   async close(): Promise<void> {
     const closed = this.#servers.map(
-      (server) => new Promise<void>((resolve) => server.close(() => resolve())),
+      (server) => new Promise<void>((resolve) => stopListening(server, resolve)),
     );
     this.#sessions.destroyAll();
     await Promise.all(closed);
@@ -167,6 +168,11 @@ function secureOptions(tls: TlsIdentity, limits: TransportLimits): SecureServerO
     handshakeTimeout: limits.handshakeTimeoutMs,
     minVersion: 'TLSv1.2',
   };
+}
+
+/** Calls back when the last connection has ended, at once if the server was stopped before. */
+function stopListening(server: Http2Server | Http2SecureServer, done?: () => void): void {
+  NetServer.prototype.close.call(server, done && (() => done()));
 }
 
 function noop(): void {

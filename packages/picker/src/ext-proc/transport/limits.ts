@@ -40,7 +40,7 @@ export const connectionWindowBytes = 16 * 1_048_576;
 export const sessionMemoryMb = 256;
 
 /** Bytes that may wait in one call's send queue before its reading is paused. */
-export const sendQueueBytesMax = 1_048_576;
+export const sendQueueBytesMax = 262_144;
 
 /** How often timeouts are looked at. */
 export const sweepIntervalMs = 500;
