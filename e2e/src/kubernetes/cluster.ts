@@ -99,7 +99,7 @@ export class Cluster {
     status: { ip: string; ready: boolean },
   ): Promise<void> {
     await this.client.json('PATCH', `/api/v1/namespaces/${namespace}/pods/${name}/status`, {
-      contentType: 'application/strategic-merge-patch+json',
+      contentType: 'application/merge-patch+json',
       body: {
         status: {
           phase: 'Running',
