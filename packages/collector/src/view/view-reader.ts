@@ -44,6 +44,11 @@ export class ViewReader {
   /** Slots that changed at the last refresh; the first {@link changedCount} entries count. */
   changed = new Int32Array(64);
   changedCount = 0;
+  /**
+   * Whether slots appeared or left at the last refresh, so that endpoints must be mapped to slots
+   * anew. Attributes alone change far more often: a running adapter is one.
+   */
+  identitiesChanged = false;
   /** Times a slot was copied again because the writer was inside. */
   retries = 0;
   readonly #memory: ViewMemory;
@@ -57,7 +62,7 @@ export class ViewReader {
   #slots = 0;
   #commits = 0;
   #behind = true;
-  #identityChanged = false;
+  #attributesChanged = false;
 
   /** Throws {@link CollectorError} when `shared` is no view of this version. */
   constructor(shared: SharedArrayBuffer) {
@@ -94,16 +99,17 @@ export class ViewReader {
   }
 
   /**
-   * Copies what changed since the last call. `true` when slots appeared, left, or changed their
-   * identity or attributes, so that whoever maps endpoints to slots must do so again.
+   * Copies what changed since the last call. `true` when slots appeared or left
+   * ({@link identitiesChanged}), or attributes changed ({@link attributesVersion}).
    */
   refresh(): boolean {
     this.changedCount = 0;
+    this.identitiesChanged = false;
     const commits = Atomics.load(this.#memory.header, headerWord.commits);
     if (commits === this.#commits && !this.#behind) return false;
     this.#commits = commits;
     this.#behind = false;
-    this.#identityChanged = false;
+    this.#attributesChanged = false;
     const slots = Math.min(Atomics.load(this.#memory.header, headerWord.slots), this.slotsMax);
     if (slots > this.#seen.length) this.#grow(slots);
     this.#slots = slots;
@@ -114,7 +120,7 @@ export class ViewReader {
       // happens before it; a later one is seen now, or with its own commit.
       if (sequences[slot] !== seen[slot]) this.#update(slot);
     }
-    return this.#identityChanged;
+    return this.identitiesChanged || this.#attributesChanged;
   }
 
   isUsed(slot: number): boolean {
@@ -294,8 +300,9 @@ export class ViewReader {
     if (!sameUse && ints[old + bodyInt.used] === 1) {
       this.#targets.remove(ints, slot * bodyWords * 2 + keyInt, this.port(slot), slot);
     }
-    if (!sameUse || ints[old + bodyInt.attributesVersion] !== next[bodyInt.attributesVersion]) {
-      this.#identityChanged = true;
+    if (!sameUse) this.identitiesChanged = true;
+    else if (ints[old + bodyInt.attributesVersion] !== next[bodyInt.attributesVersion]) {
+      this.#attributesChanged = true;
     }
     for (let i = 0; i < 2; i++)
       this.#copies.floats[slot * bodyWords + i] = this.#scratch.floats[i]!;

@@ -95,6 +95,7 @@ test('a freed slot is empty to readers', () => {
   writer.free(slot);
   writer.commit();
   expect(reader.refresh()).toBe(true);
+  expect(reader.identitiesChanged).toBe(true);
   expect(reader.isUsed(slot)).toBe(false);
   expect(reader.copyNumbers(slot, new Float64Array(23), 0)).toBe(false);
 });
@@ -154,6 +155,7 @@ test('attributes change under the same slot and go with it', () => {
     writer.storeAttributes(slot, attributes(name));
     writer.commit();
     expect(reader.refresh()).toBe(true);
+    expect(reader.identitiesChanged).toBe(false);
     expect(reader.attributes(slot)?.podName).toBe(name);
     expect(reader.attributes(slot)).toBe(reader.attributes(slot));
   }
