@@ -5,7 +5,7 @@
 import { runDemo } from './demo.ts';
 import { type DemoOptions, demoHelp, OptionsError, readOptions } from './options.ts';
 import { createPaint } from './paint.ts';
-import { createScreen } from './screen.ts';
+import { createScreen, type Screen } from './screen.ts';
 import { summaryText } from './summary.ts';
 
 const abort = new AbortController();
@@ -35,12 +35,17 @@ async function main(): Promise<number> {
   return run(options);
 }
 
+function interrupted(screen: Screen): number {
+  screen.step('stopped; no process is left');
+  return 130;
+}
+
 async function run(options: DemoOptions): Promise<number> {
   const now = () => performance.now();
   const screen = createScreen(options.json ? process.stderr : process.stdout, now);
   try {
     const { result, failures } = await runDemo(options, screen, now, abort.signal);
-    if (abort.signal.aborted) return 130;
+    if (abort.signal.aborted) return interrupted(screen);
     if (options.json) process.stdout.write(`${JSON.stringify(result, undefined, 2)}\n`);
     else {
       const paint = createPaint(process.stdout.isTTY === true);
@@ -51,7 +56,7 @@ async function run(options: DemoOptions): Promise<number> {
     for (const [endpoint] of idle) process.stderr.write(`${endpoint} was never picked\n`);
     return options.check && (result.failed > 0 || idle.length > 0) ? 1 : 0;
   } catch (error) {
-    if (abort.signal.aborted) return 130;
+    if (abort.signal.aborted) return interrupted(screen);
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     return 1;
   }
