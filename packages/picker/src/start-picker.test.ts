@@ -64,6 +64,9 @@ describe('startPicker', () => {
     const metrics = await (await ask('/metrics')).text();
     expect(metrics).toMatch(/^leadsman_picker_pool_endpoints\{pool="chat"\} 1$/m);
     expect(metrics).toMatch(/^leadsman_picker_threads 1$/m);
+    for (const name of ['leadsman_collector_', 'leadsman_picker_reloads_total']) {
+      expect(metrics).toContain(name);
+    }
   });
 
   it('is alive, but not ready, while it waits for the first reports', async () => {

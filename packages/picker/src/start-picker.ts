@@ -9,10 +9,14 @@
  *
  * The main thread is control plane only. When it stalls, the threads go on with what they have.
  */
-import { type EmbeddedCollector, startEmbeddedCollector } from '@leadsman/collector';
+import {
+  type EmbeddedCollector,
+  registerCollectorMetrics,
+  startEmbeddedCollector,
+} from '@leadsman/collector';
 import { feedState } from '@leadsman/collector/view/layout';
 import { ViewReader } from '@leadsman/collector/view/view-reader';
-import { connectNats, type NatsLink, natsOptionsFrom } from '@leadsman/link';
+import { connectNats, type NatsLink, natsOptionsFrom, registerNatsMetrics } from '@leadsman/link';
 import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
 import type { Registry } from 'prom-client';
 import { registerPickerMetrics } from './admin/metrics.ts';
@@ -30,6 +34,7 @@ import { PoolRegistry } from './pool/pool-registry.ts';
 import { Readiness } from './readiness.ts';
 import { natsReplicaTransport } from './scheduling/replica/replica-transport.ts';
 import { SchedulingHub } from './scheduling/scheduling-hub.ts';
+import { registerSchedulingMetrics } from './scheduling/scheduling-metrics.ts';
 import { openSharedMemory } from './shared-memory.ts';
 import { Teardown } from './teardown.ts';
 import { loadIdentity, watchIdentity } from './tls/identity.ts';
@@ -203,6 +208,9 @@ async function start(
     notReady: () => readiness.missing(),
   });
   teardown.add(async () => admin.close());
+  registerCollectorMetrics(registry, () => collector.snapshot);
+  registerSchedulingMetrics(registry, hub, monotonicMs);
+  if (link !== undefined) registerNatsMetrics(registry, 'picker', link);
   const adminAddress = await admin.listen({ host: config.adminHost, port: config.adminPort });
   listening('admin', new URL(adminAddress).host);
 
