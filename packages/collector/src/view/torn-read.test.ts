@@ -31,7 +31,7 @@ async function race(locked: boolean, enough: (torn: number, copied: number) => b
 }
 
 test('several readers under full load never see half a write', async () => {
-  const { written, read } = await race(true, (_torn, copied) => copied >= 200_000);
+  const { written, read } = await race(true, (_torn, copied) => copied >= 60_000);
   expect(written.slots).toBeGreaterThan(0);
   for (const reader of read) {
     expect(reader.slots).toBeGreaterThan(0);
