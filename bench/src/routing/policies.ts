@@ -1,0 +1,37 @@
+/** The policies that are compared, by name. */
+import type { SchedulingConfig } from '@leadsman/picker';
+import { LeadsmanPolicy } from './leadsman-policy.ts';
+import type { Policy, PolicyOptions } from './policy.ts';
+import { PollingPeerPolicy } from './polling-peer.ts';
+import { LeastRequestPolicy, RandomPolicy, RoundRobinPolicy } from './simple-policies.ts';
+
+export const policyNames = [
+  'random',
+  'round-robin',
+  'least-request',
+  'polling',
+  'polling+in-flight',
+  'expected-work',
+] as const;
+export type PolicyName = (typeof policyNames)[number];
+
+export function createPolicy(
+  name: PolicyName,
+  options: PolicyOptions,
+  config: SchedulingConfig,
+): Policy {
+  switch (name) {
+    case 'random':
+      return new RandomPolicy(options);
+    case 'round-robin':
+      return new RoundRobinPolicy(options);
+    case 'least-request':
+      return new LeastRequestPolicy(options);
+    case 'polling':
+      return new PollingPeerPolicy(options, false);
+    case 'polling+in-flight':
+      return new PollingPeerPolicy(options, true);
+    case 'expected-work':
+      return new LeadsmanPolicy({ ...options, config });
+  }
+}
