@@ -62,7 +62,7 @@ describe('startPicker', () => {
     const { endpoints } = (await (await ask('/v1/endpoints')).json()) as { endpoints: object[] };
     expect(endpoints).toMatchObject([{ destination: '127.0.0.1:8000', state: 'unknown' }]);
     const metrics = await (await ask('/metrics')).text();
-    expect(metrics).toMatch(/^leadsman_picker_pool_endpoints\{pool="chat"\} 1$/m);
+    expect(metrics).toMatch(/^leadsman_picker_pool_members\{pool="chat"\} 1$/m);
     expect(metrics).toMatch(/^leadsman_picker_threads 1$/m);
     for (const name of ['leadsman_collector_', 'leadsman_picker_reloads_total']) {
       expect(metrics).toContain(name);

@@ -50,9 +50,15 @@ export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers
   gauge(registry, 'leadsman_picker_ready', '1 while traffic should come here.', () => {
     return numbers.notReady() === undefined ? 1 : 0;
   });
-  perPool(registry, 'leadsman_picker_pool_endpoints', 'Endpoints of the pool.', numbers, (pool) => {
-    return pool.endpoints.length;
-  });
+  perPool(
+    registry,
+    'leadsman_picker_pool_members',
+    'Endpoints that belong to the pool.',
+    numbers,
+    (pool) => {
+      return pool.endpoints.length;
+    },
+  );
   const inFlightText = 'Requests of this picker that have not ended.';
   perPool(registry, 'leadsman_picker_pool_in_flight', inFlightText, numbers, (pool) => {
     let sum = 0;
