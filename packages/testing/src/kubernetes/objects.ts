@@ -15,6 +15,8 @@ export interface PodFacts {
   readonly terminating?: boolean;
   readonly createdAt?: string;
   readonly hostNetwork?: boolean;
+  /** Ports that its container declares; absent: none, which is allowed. */
+  readonly ports?: readonly number[];
 }
 
 /** A pod as the API server shows it once the kubelet has reported its status. */
@@ -33,7 +35,13 @@ export function podObject(facts: PodFacts): NewObject {
     spec: {
       nodeName: facts.node ?? 'node-1',
       ...(facts.hostNetwork === true ? { hostNetwork: true } : {}),
-      containers: [{ name: 'engine', image: 'engine', ports: [{ containerPort: 8000 }] }],
+      containers: [
+        {
+          name: 'engine',
+          image: 'engine',
+          ports: (facts.ports ?? []).map((containerPort) => ({ containerPort })),
+        },
+      ],
     },
     status: {
       phase: facts.phase ?? 'Running',

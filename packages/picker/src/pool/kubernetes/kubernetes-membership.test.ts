@@ -1,6 +1,8 @@
 import { FakeApiServer, podObject, poolObject } from '@leadsman/testing';
+import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startMembership, type Told, until } from './membership-harness.ts';
+import { registerMembershipMetrics } from './membership-metrics.ts';
 
 let api: FakeApiServer;
 const stops: (() => Promise<void>)[] = [];
@@ -117,6 +119,47 @@ describe('members', () => {
     putPool('llm', { selector: { app: 'next' }, ports: [9000] });
     await until(() => told.endpoints('default/llm')?.join() === '10.0.0.2:9000');
   });
+
+  it('shrink with the ports of the pool, and a pod that serves none of them is named', async () => {
+    putPool('llm', { ports: [8000, 8001] });
+    putPod('a', '10.0.0.1');
+    putPod('b', '10.0.0.2');
+    const told = await start();
+    await until(() => told.endpoints('default/llm')?.length === 4);
+    putPool('llm', { ports: [8000] });
+    await until(() => told.endpoints('default/llm')?.join() === '10.0.0.1:8000,10.0.0.2:8000');
+    putPod('odd', '10.0.0.3', { ports: [8300] });
+    await until(() => told.membership.state().pools['default/llm']?.pods.port_mismatch === 1);
+    expect(told.endpoints('default/llm')).toHaveLength(2);
+    expect(told.pools.get('default/llm')?.reasons).toEqual([
+      '1 of 3: port mismatch (has 8300, the pool wants 8000)',
+    ]);
+    const registry = new Registry();
+    registerMembershipMetrics(registry, told.membership);
+    expect(await registry.metrics()).toContain(
+      'leadsman_picker_pods_without_endpoint{pool="default/llm",reason="port_mismatch"} 1',
+    );
+  }); // C15
+
+  it('lose a pod by each of the events that end its service, and regain it', async () => {
+    putPool('llm');
+    const steady = '10.0.0.2:8000';
+    putPod('steady', '10.0.0.2');
+    const told = await start();
+    const endpoints = () => told.endpoints('default/llm')?.join();
+    const ends: [string, object][] = [
+      ['', { phase: 'Failed' }],
+      ['10.0.0.1', { ready: false }],
+      ['10.0.0.1', { labels: { app: 'retired' } }],
+      ['10.0.0.1', { terminating: true }],
+    ];
+    for (const [ip, more] of ends) {
+      putPod('a', '10.0.0.1');
+      await until(() => endpoints() === `10.0.0.1:8000,${steady}`);
+      putPod('a', ip, more);
+      await until(() => endpoints() === steady);
+    }
+  }); // C14
 
   it('of a pool without label or port are none, and it says why', async () => {
     putPool('empty', { selector: {}, ports: [] });

@@ -11,6 +11,8 @@ export const podStates = [
   'terminating',
   'no_address',
   'not_running',
+  /** Ready, but none of the ports it declares is one of the pool's. */
+  'port_mismatch',
 ] as const;
 export type PodState = (typeof podStates)[number];
 
@@ -23,10 +25,22 @@ export interface PodFacts {
   /** Empty until the kubelet has reported one. */
   readonly address: string;
   readonly state: PodState;
+  /** Ports that the pod says it serves; undefined: it does not say, which is allowed. */
+  readonly ports: readonly number[] | undefined;
   /** The kubelet's word for it, for people. */
   readonly detail: string;
   /** RFC 3339, so that texts compare like times. */
   readonly createdAt: string;
+}
+
+interface ContainerPorts {
+  readonly restartPolicy?: string;
+  readonly ports?: readonly { readonly containerPort?: number; readonly protocol?: string }[];
+}
+
+interface PodSpec {
+  readonly containers?: readonly ContainerPorts[];
+  readonly initContainers?: readonly ContainerPorts[];
 }
 
 interface PodStatus {
@@ -44,7 +58,14 @@ const noLabels: Readonly<Record<string, string>> = Object.freeze({});
 
 /** The projection for the reflector. */
 export function readPod(object: KubeObject): PodFacts {
-  const { metadata, status = {} } = object as KubeObject & { status?: PodStatus };
+  const {
+    metadata,
+    spec,
+    status = {},
+  } = object as KubeObject & {
+    spec?: PodSpec;
+    status?: PodStatus;
+  };
   const address = status.podIP || status.podIPs?.[0]?.ip || '';
   const ready = status.conditions?.find((condition) => condition.type === 'Ready');
   return {
@@ -55,8 +76,27 @@ export function readPod(object: KubeObject): PodFacts {
     labels: metadata.labels ?? noLabels,
     address,
     ...stateOf(metadata.deletionTimestamp !== undefined, status.phase ?? '', address, ready),
+    ports: declaredPorts(spec),
     createdAt: metadata.creationTimestamp ?? '',
   };
+}
+
+/**
+ * Container ports are for people and need not be stated. They say something about the pod only
+ * where every container states some: an engine without them beside a mesh proxy with them may
+ * listen anywhere.
+ */
+function declaredPorts(spec: PodSpec | undefined): number[] | undefined {
+  const containers = spec?.containers ?? [];
+  const saysAll = containers.every((container) => (container.ports ?? []).length > 0);
+  if (containers.length === 0 || !saysAll) return undefined;
+  // A native sidecar may be the proxy that serves for the engine.
+  const sidecars = (spec?.initContainers ?? []).filter((one) => one.restartPolicy === 'Always');
+  return [...containers, ...sidecars].flatMap((container) =>
+    (container.ports ?? [])
+      .filter((port) => (port.protocol ?? 'TCP') === 'TCP')
+      .flatMap((port) => (port.containerPort === undefined ? [] : [port.containerPort])),
+  );
 }
 
 /** A pod that ends is out at once, however ready it still says it is. */

@@ -15,6 +15,8 @@ import { type PoolSpec, poolKey } from './pool-spec.ts';
 
 interface Entry {
   readonly facts: PodFacts;
+  /** As this pool sees the pod. */
+  readonly state: PodState;
   readonly members: readonly Member[];
 }
 
@@ -35,7 +37,9 @@ export class PoolPods {
     if (!matchesLabels(facts.labels, this.spec.selector)) return this.remove(facts.uid);
     const known = this.#entries.get(facts.uid);
     if (known !== undefined && sameFacts(known.facts, facts)) return false;
-    this.#entries.set(facts.uid, { facts, members: membersOf(facts, this.spec.ports) });
+    const state = stateIn(facts, this.spec.ports);
+    const members = state === 'ready' ? membersOf(facts, this.spec.ports) : [];
+    this.#entries.set(facts.uid, { facts, state, members });
     return true;
   }
 
@@ -47,8 +51,8 @@ export class PoolPods {
   members(): Member[] {
     const owners = new Map<string, string>();
     let contested = false;
-    for (const { facts } of this.#entries.values()) {
-      if (facts.state !== 'ready') continue;
+    for (const { facts, state } of this.#entries.values()) {
+      if (state !== 'ready') continue;
       const owner = owners.get(facts.address);
       if (owner === undefined) owners.set(facts.address, facts.uid);
       else {
@@ -70,7 +74,7 @@ export class PoolPods {
       PodState,
       number
     >;
-    for (const { facts } of this.#entries.values()) counts[facts.state]++;
+    for (const { state } of this.#entries.values()) counts[state]++;
     return counts;
   }
 
@@ -83,10 +87,14 @@ export class PoolPods {
       lines.push(`no pod in namespace ${spec.namespace} has the labels ${labels}`);
     }
     const details = new Map<string, number>();
-    for (const { facts } of this.#entries.values()) {
-      if (facts.state === 'ready') continue;
-      const words = facts.state.replace('_', ' ');
-      const text = facts.detail === '' ? words : `${words} (${facts.detail})`;
+    for (const { facts, state } of this.#entries.values()) {
+      if (state === 'ready') continue;
+      const words = state.replace('_', ' ');
+      const detail =
+        state === 'port_mismatch'
+          ? `has ${facts.ports?.join(',')}, the pool wants ${spec.ports.join(',')}`
+          : facts.detail;
+      const text = detail === '' ? words : `${words} (${detail})`;
       details.set(text, (details.get(text) ?? 0) + 1);
     }
     for (const [text, count] of details) lines.push(`${count} of ${this.#entries.size}: ${text}`);
@@ -98,8 +106,13 @@ export class PoolPods {
   }
 }
 
+/** A ready pod that serves none of the pool's ports would only refuse connections. */
+function stateIn(facts: PodFacts, ports: readonly number[]): PodState {
+  if (facts.state !== 'ready' || facts.ports === undefined) return facts.state;
+  return ports.some((port) => facts.ports?.includes(port)) ? 'ready' : 'port_mismatch';
+}
+
 function membersOf(facts: PodFacts, ports: readonly number[]): Member[] {
-  if (facts.state !== 'ready') return [];
   return ports.map((port, rank) => ({
     podKey: facts.podKey,
     address: facts.address,
