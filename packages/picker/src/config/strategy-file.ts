@@ -76,15 +76,17 @@ async function fromOwnForm(
     }
   }
   const names = new KnownParts(parts, problems);
+  names.check(file.default, ['default']);
   const pools: Record<string, PoolConfig> = {};
   for (const [name, pool] of Object.entries(file.pools)) {
-    pools[name] = names.pool(inherit(pool, file.default), ['pools', name]);
+    names.check(pool, ['pools', name]);
+    pools[name] = poolConfig(inherit(pool, file.default));
   }
   for (const [i, name] of file.routingHeader.allow.entries()) {
     names.require('strategy', name, ['routingHeader', 'allow', i]);
   }
   return {
-    default: names.pool(file.default, ['default']),
+    default: poolConfig(file.default),
     pools,
     extensions,
     routingHeaderAllow: file.routingHeader.allow,
@@ -99,6 +101,29 @@ function inherit(pool: PoolShape, base: PoolShape): PoolShape {
   const choosesItself = pool.strategy !== undefined || pool.scorers !== undefined;
   const { strategy: _strategy, scorers: _scorers, pick: _pick, ...rest } = base;
   return { ...(choosesItself ? rest : base), ...pool };
+}
+
+/** A section with every default filled in. */
+function poolConfig(pool: PoolShape): PoolConfig {
+  return {
+    choice: choiceOf(pool),
+    filters: (pool.filters ?? []).map((filter) => ({
+      ...filter,
+      onEmpty: filter.onEmpty ?? onEmptyOf(filter.type),
+    })),
+    saturation: pool.saturation ?? saturationLimitsDefault,
+    staleAfterMs: pool.staleAfterMs ?? poolDefaults.staleAfterMs,
+    retryAfterS: pool.retryAfterS ?? poolDefaults.retryAfterS,
+    fallbacks: pool.fallbacks ?? poolDefaults.fallbacks,
+  };
+}
+
+function choiceOf({ strategy, scorers, pick }: PoolShape): ChoiceConfig {
+  if (strategy !== undefined) return { strategy };
+  if (scorers !== undefined) {
+    return { scorers, pick: pick ?? { type: 'max-score', parameters: {} } };
+  }
+  return { strategy: { type: 'expected-work', parameters: {} } };
 }
 
 type PartSort = 'strategy' | 'filter' | 'scorer' | 'pick';
@@ -125,38 +150,24 @@ class KnownParts {
     return undefined;
   }
 
-  pool(pool: PoolShape, path: YamlPath): PoolConfig {
-    return {
-      choice: this.#choice(pool, path),
-      filters: (pool.filters ?? []).map((filter, i) => {
-        this.#part('filter', filter, [...path, 'filters', i]);
-        return { ...filter, onEmpty: filter.onEmpty ?? onEmptyOf(filter.type) };
-      }),
-      saturation: pool.saturation ?? saturationLimitsDefault,
-      staleAfterMs: pool.staleAfterMs ?? poolDefaults.staleAfterMs,
-      retryAfterS: pool.retryAfterS ?? poolDefaults.retryAfterS,
-      fallbacks: pool.fallbacks ?? poolDefaults.fallbacks,
-    };
-  }
-
-  #choice(pool: PoolShape, path: YamlPath): ChoiceConfig {
-    if (pool.strategy !== undefined) {
-      if (pool.scorers !== undefined || pool.pick !== undefined) {
+  /** Checks what a section says itself; what it inherits is checked where it stands. */
+  check(section: PoolShape, path: YamlPath): void {
+    const { strategy, scorers, pick, filters } = section;
+    if (strategy !== undefined) {
+      if (scorers !== undefined || pick !== undefined) {
         this.#problems.add([...path, 'strategy'], 'give either a strategy or scorers and a pick');
       }
-      this.#part('strategy', pool.strategy, [...path, 'strategy']);
-      return { strategy: pool.strategy };
+      this.#part('strategy', strategy, [...path, 'strategy']);
+    } else if (pick !== undefined && scorers === undefined) {
+      this.#problems.add([...path, 'pick'], 'a pick needs scorers');
     }
-    if (pool.scorers === undefined) {
-      if (pool.pick !== undefined) this.#problems.add([...path, 'pick'], 'a pick needs scorers');
-      return { strategy: { type: 'expected-work', parameters: {} } };
-    }
-    for (const [i, scorer] of pool.scorers.entries()) {
+    for (const [i, scorer] of (scorers ?? []).entries()) {
       this.#part('scorer', scorer, [...path, 'scorers', i]);
     }
-    const pick = pool.pick ?? { type: 'max-score', parameters: {} };
-    this.#part('pick', pick, [...path, 'pick']);
-    return { scorers: pool.scorers, pick };
+    if (pick !== undefined) this.#part('pick', pick, [...path, 'pick']);
+    for (const [i, filter] of (filters ?? []).entries()) {
+      this.#part('filter', filter, [...path, 'filters', i]);
+    }
   }
 
   #part(
