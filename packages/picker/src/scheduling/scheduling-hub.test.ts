@@ -1,0 +1,153 @@
+/** Reloads through the hub, with real worker schedulings at the other end of the messages. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '@leadsman/service';
+import { Registry } from 'prom-client';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ConfigSource } from '../config/config-source.ts';
+import { createInFlightBuffer, InFlightTable } from '../in-flight/table.ts';
+import { FakeGauges } from './fixture/fake-gauges.ts';
+import { endpointsOf, poolUpdate, requestFacts } from './fixture/scheduler-rig.ts';
+import { seededRandom } from './random.ts';
+import { emptyPick } from './scheduler.ts';
+import { SchedulingHub } from './scheduling-hub.ts';
+import { registerSchedulingMetrics } from './scheduling-metrics.ts';
+import { createSchedulingMemory } from './shared-memory.ts';
+import type { SchedulingToWorker } from './worker-messages.ts';
+import { WorkerScheduling } from './worker-scheduling.ts';
+
+let directory: string;
+let file: string;
+const stops: (() => unknown)[] = [];
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'leadsman-hub-'));
+  file = join(directory, 'strategy.yaml');
+});
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+  await rm(directory, { recursive: true });
+});
+
+async function start(config: string, workers = 2) {
+  await writeFile(file, config);
+  const source = new ConfigSource({ file, strategy: 'random' });
+  const loaded = await source.load();
+  const shape = { endpointsMax: 64, workers };
+  const inFlight = createInFlightBuffer(shape);
+  const memory = createSchedulingMemory(64, workers, loaded.config.prefixIndex);
+  const threads: WorkerScheduling[] = [];
+  const hub: SchedulingHub = new SchedulingHub({
+    source,
+    loaded,
+    memory,
+    inFlight: new InFlightTable(inFlight, shape, -1),
+    transport: undefined,
+    replicaName: 'a',
+    epoch: 1,
+    workers: () => threads.length,
+    post: (message: SchedulingToWorker) => {
+      for (const [worker, thread] of threads.entries()) {
+        if (message.type === 'scheduling') void thread.configure(message.version, message.config);
+        else hub.receive(worker, { type: message.type, snapshot: thread.snapshot() });
+      }
+    },
+    clock: () => 0,
+    logger: createLogger({ name: 'test', level: 'silent' }),
+  });
+  for (let worker = 0; worker < workers; worker++) {
+    const thread = await WorkerScheduling.open({
+      worker,
+      source: new FakeGauges(),
+      inFlight: new InFlightTable(inFlight, shape, worker),
+      memory,
+      config: hub.config,
+      random: seededRandom(worker),
+      clock: () => 0,
+      post: (message) => hub.receive(worker, message),
+    });
+    thread.scheduler.updatePool(poolUpdate(endpointsOf(4)), 0);
+    threads.push(thread);
+    stops.push(() => thread.stop());
+  }
+  stops.push(() => hub.stop());
+  const destinations = (count: number): string[] =>
+    Array.from({ length: count }, (_, i) => {
+      const pick = emptyPick();
+      threads[i % workers]!.scheduler.pick(requestFacts(), pick);
+      return pick.destination;
+    });
+  return { hub, threads, destinations };
+}
+
+describe('a reload', () => {
+  const module = (at: number): string =>
+    `export default { kind: 'pick', name: 'fixed', create: () => ({ choose: () => ${at} }) };`;
+  const config =
+    'extensions: [{ module: fixed.mjs }]\ndefault: { scorers: [{ type: queue }], pick: fixed }';
+
+  it('swaps a changed module into every worker, requests in flight stay counted', async () => {
+    await writeFile(join(directory, 'fixed.mjs'), module(1));
+    const { hub, threads, destinations } = await start(config);
+    expect(new Set(destinations(6))).toEqual(new Set(['10.0.0.1:8000']));
+    await writeFile(join(directory, 'fixed.mjs'), module(3));
+    expect(await hub.reload()).toEqual({ ok: true, warnings: [] });
+    expect(new Set(destinations(6))).toEqual(new Set(['10.0.0.3:8000']));
+    expect(threads.map(({ scheduler }) => scheduler.tickets.open)).toEqual([6, 6]);
+  });
+
+  it('that is refused leaves the last good configuration in place', async () => {
+    await writeFile(join(directory, 'fixed.mjs'), module(2));
+    const { hub, destinations } = await start(config);
+    await writeFile(file, 'default: { strategy: nonsense }');
+    const refused = await hub.reload();
+    expect(refused).toMatchObject({ ok: false });
+    expect(JSON.stringify(refused)).toContain('unknown strategy');
+    await writeFile(file, config);
+    await writeFile(join(directory, 'fixed.mjs'), 'nonsense(');
+    expect(await hub.reload()).toMatchObject({ ok: false });
+    expect(new Set(destinations(4))).toEqual(new Set(['10.0.0.2:8000']));
+    expect([hub.reloads, hub.reloadsFailed]).toEqual([0, 2]);
+  });
+
+  it('tells what only a new start can change', async () => {
+    const { hub } = await start('');
+    await writeFile(file, 'replicas: { shareIntervalMs: 50 }');
+    expect(await hub.reload()).toEqual({
+      ok: true,
+      warnings: ['replicas takes effect at the next start'],
+    });
+  });
+
+  it('comes by itself when the file changes', async () => {
+    const { hub } = await start('default: { strategy: random }');
+    hub.start();
+    await writeFile(file, 'default: { strategy: least-load, retryAfterS: 3 }');
+    const deadline = performance.now() + 10_000;
+    while (hub.reloads === 0) {
+      if (performance.now() > deadline) throw new Error('the change was not noticed');
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    expect(hub.config.default.retryAfterS).toBe(3);
+  });
+});
+
+describe('the metrics page', () => {
+  it('shows picks, states and blindness per pool', async () => {
+    const { hub, threads, destinations } = await start('default: { strategy: random }');
+    destinations(10);
+    for (const [worker, thread] of threads.entries()) {
+      hub.receive(worker, { type: 'scheduling-snapshot', snapshot: thread.snapshot() });
+    }
+    const registry = new Registry();
+    registerSchedulingMetrics(registry, hub, () => 0);
+    const page = await registry.metrics();
+    expect(page).toContain(
+      'leadsman_picker_scheduling_outcomes_total{pool="test/pool",outcome="random"} 10',
+    );
+    expect(page).toContain('leadsman_picker_pool_blind{pool="test/pool"} 1');
+    expect(page).toContain('leadsman_picker_pool_saturated{pool="test/pool"} 0');
+    expect(page).toContain('leadsman_picker_last_resort_picks_total{pool="test/pool"} 10');
+  });
+});
