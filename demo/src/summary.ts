@@ -86,7 +86,7 @@ export function summaryText(result: DemoResult, paint: Paint): string {
     const paintBar = p99 === most ? paint.yellow : paint.green;
     lines.push(
       `  ${name.replace('_', '-').padEnd(14)} ${milliseconds(p50).padStart(9)} ` +
-        `${milliseconds(p99).padStart(9)}  ${paintBar(bar(p99 / most, 36))}`,
+        `${milliseconds(p99).padStart(9)}  ${paintBar(bar(p99 / most, 36).trimEnd())}`,
     );
   }
   const [slow, fast] = [rows[0]?.[1].p99, rows[1]?.[1].p99];

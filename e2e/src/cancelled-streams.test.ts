@@ -26,7 +26,7 @@ describe.skipIf(!ready)('clients that give up', () => {
       pickerFlags: { workers: 1 },
     });
     await waitForCompleteView(rig, rig.picker!.adminUrl);
-  }, 60_000);
+  }, 120_000);
 
   afterAll(() => rig?.stop());
 

@@ -29,7 +29,7 @@ describe.skipIf(!ready)("the picker's collector thread", () => {
     adminUrl = `http://${picker.addresses.admin}`;
     await rig.startGateway([picker.addresses.ext_proc!]);
     await waitForCompleteView(rig, adminUrl);
-  }, 90_000);
+  }, 120_000);
 
   afterAll(async () => {
     await rig?.envoy?.stop();

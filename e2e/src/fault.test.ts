@@ -23,7 +23,7 @@ describe.skipIf(!ready)('a fault under load', () => {
       pickerFlags: { workers: 2 },
     });
     await waitForCompleteView(rig, rig.picker!.adminUrl);
-  }, 60_000);
+  }, 120_000);
 
   afterAll(() => rig?.stop());
 

@@ -48,7 +48,7 @@ describe.skipIf(!ready)('a stopped subscriber', () => {
       },
       listeners: ['admin'],
     });
-  }, 60_000);
+  }, 120_000);
 
   afterAll(async () => {
     await stopped?.stop();

@@ -1,30 +1,7 @@
 /**
- * An Envoy bootstrap with one listener, one pool and one picker, as gateways configure it: an
- * ext_proc filter directly before the router, and a cluster that goes where the picker says.
+ * An Envoy bootstrap with one listener and one pool, as gateways configure it: an ext_proc filter
+ * directly before the router, and a cluster that goes where the destination header says.
  */
-
-/** How the cluster learns the picker's choice. */
-export type PoolCluster =
-  /** ORIGINAL_DST by the destination header: any address the picker names. */
-  | 'header'
-  /** The override_host policy by dynamic metadata, over known hosts, least_request otherwise. */
-  | 'override-host';
-
-export interface GatewayOptions {
-  /** `host:port` of the picker's ext_proc server; several are one cluster. */
-  pickers: readonly string[];
-  /** The picker serves TLS with a certificate of its own making; default true. */
-  tls?: boolean;
-  /** `:authority` of the ext_proc call; default `picker.demo`. */
-  authority?: string;
-  cluster?: PoolCluster;
-  /** Hosts of the pool, needed by `override-host`. */
-  endpoints?: readonly string[];
-  requestBodyMode?: 'NONE' | 'STREAMED' | 'BUFFERED' | 'BUFFERED_PARTIAL' | 'FULL_DUPLEX_STREAMED';
-  responseBodyMode?: 'NONE' | 'STREAMED' | 'FULL_DUPLEX_STREAMED';
-  /** Requests go on without a pick when the picker fails; default false. */
-  failOpen?: boolean;
-}
 
 /** Name of the listener, for the ports that the launcher returns. */
 export const gatewayListener = 'gateway';
@@ -32,17 +9,20 @@ export const gatewayListener = 'gateway';
 const filters = 'type.googleapis.com/envoy.extensions.filters';
 const destinationKey = 'x-gateway-destination-endpoint';
 
-/** The bootstrap as an object; every port of its own is 0. */
-export function gatewayBootstrap(options: GatewayOptions): Record<string, unknown> {
+/**
+ * The bootstrap as an object; every port of its own is 0. `pickers` are the `host:port` of ext_proc
+ * servers that serve TLS with a certificate of their own making.
+ */
+export function gatewayBootstrap(pickers: readonly string[]): Record<string, unknown> {
   return {
     static_resources: {
-      listeners: [listener(options)],
-      clusters: [pickerCluster(options), poolCluster(options)],
+      listeners: [listener()],
+      clusters: [pickerCluster(pickers), poolCluster()],
     },
   };
 }
 
-function listener(options: GatewayOptions): object {
+function listener(): object {
   return {
     name: gatewayListener,
     address: { socket_address: { address: '127.0.0.1', port_value: 0 } },
@@ -64,7 +44,7 @@ function listener(options: GatewayOptions): object {
                   },
                 ],
               },
-              http_filters: [stripFilter(), pickerFilter(options), routerFilter()],
+              http_filters: [stripFilter(), pickerFilter(), routerFilter()],
             },
           },
         ],
@@ -84,31 +64,22 @@ function stripFilter(): object {
   };
 }
 
-function pickerFilter(options: GatewayOptions): object {
-  const responseBodyMode = options.responseBodyMode ?? 'NONE';
+function pickerFilter(): object {
   return {
     name: 'picker',
     typed_config: {
       '@type': `${filters}.http.ext_proc.v3.ExternalProcessor`,
-      grpc_service: {
-        envoy_grpc: { cluster_name: 'picker', authority: options.authority ?? 'picker.demo' },
-      },
+      grpc_service: { envoy_grpc: { cluster_name: 'picker', authority: 'picker.demo' } },
       stat_prefix: 'picker',
-      failure_mode_allow: options.failOpen ?? false,
       processing_mode: {
         request_header_mode: 'SEND',
-        request_body_mode: options.requestBodyMode ?? 'FULL_DUPLEX_STREAMED',
-        // The protocol wants the trailers with a duplex body, on either side.
+        request_body_mode: 'FULL_DUPLEX_STREAMED',
         request_trailer_mode: 'SEND',
         response_header_mode: 'SEND',
-        response_body_mode: responseBodyMode,
-        response_trailer_mode: responseBodyMode === 'FULL_DUPLEX_STREAMED' ? 'SEND' : 'SKIP',
+        response_body_mode: 'FULL_DUPLEX_STREAMED',
+        response_trailer_mode: 'SEND',
       },
       message_timeout: '10s',
-      metadata_options: {
-        receiving_namespaces: { untyped: ['envoy.lb'] },
-        forwarding_namespaces: { untyped: ['envoy.lb', 'envoy.lb.subset_hint'] },
-      },
     },
   };
 }
@@ -120,7 +91,7 @@ function routerFilter(): object {
   };
 }
 
-function pickerCluster({ pickers, tls = true }: GatewayOptions): object {
+function pickerCluster(pickers: readonly string[]): object {
   return {
     name: 'picker',
     type: 'STATIC',
@@ -135,7 +106,7 @@ function pickerCluster({ pickers, tls = true }: GatewayOptions): object {
         explicit_http_config: { http2_protocol_options: {} },
       },
     },
-    ...(tls ? { transport_socket: anyCertificate() } : {}),
+    transport_socket: anyCertificate(),
     load_assignment: assignment('picker', pickers),
   };
 }
@@ -150,47 +121,14 @@ function anyCertificate(): object {
   };
 }
 
-function poolCluster(options: GatewayOptions): object {
-  const breakers = { thresholds: [{ max_connections: 40_000, max_requests: 40_000 }] };
-  const common = { name: 'pool', connect_timeout: '2s', circuit_breakers: breakers };
-  if ((options.cluster ?? 'header') === 'header') {
-    return {
-      ...common,
-      type: 'ORIGINAL_DST',
-      lb_policy: 'CLUSTER_PROVIDED',
-      original_dst_lb_config: { use_http_header: true, http_header_name: destinationKey },
-    };
-  }
-  const metadata = (key: string) => ({ key: 'envoy.lb', path: [{ key }] });
-  const policies = 'type.googleapis.com/envoy.extensions.load_balancing_policies';
+function poolCluster(): object {
   return {
-    ...common,
-    type: 'STATIC',
-    load_assignment: assignment('pool', options.endpoints ?? []),
-    load_balancing_policy: {
-      policies: [
-        {
-          typed_extension_config: {
-            name: 'envoy.load_balancing_policies.override_host',
-            typed_config: {
-              '@type': `${policies}.override_host.v3.OverrideHost`,
-              override_host_sources: [{ metadata: metadata(destinationKey) }],
-              selected_host_key: metadata(`${destinationKey}-served`),
-              fallback_policy: {
-                policies: [
-                  {
-                    typed_extension_config: {
-                      name: 'envoy.load_balancing_policies.least_request',
-                      typed_config: { '@type': `${policies}.least_request.v3.LeastRequest` },
-                    },
-                  },
-                ],
-              },
-            },
-          },
-        },
-      ],
-    },
+    name: 'pool',
+    type: 'ORIGINAL_DST',
+    lb_policy: 'CLUSTER_PROVIDED',
+    connect_timeout: '2s',
+    circuit_breakers: { thresholds: [{ max_connections: 40_000, max_requests: 40_000 }] },
+    original_dst_lb_config: { use_http_header: true, http_header_name: destinationKey },
   };
 }
 

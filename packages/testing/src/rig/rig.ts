@@ -12,7 +12,7 @@ import type { RemoteEngineOptions } from '../engine-simulator/launch.ts';
 import { type EngineProcess, launchEngineSimulators } from '../engine-simulator/launch.ts';
 import { type Envoy, launchEnvoy } from '../launchers/envoy.ts';
 import { launchNats, type NatsServer } from '../launchers/nats.ts';
-import { type GatewayOptions, gatewayBootstrap, gatewayListener } from './gateway-bootstrap.ts';
+import { gatewayBootstrap, gatewayListener } from './gateway-bootstrap.ts';
 import { nodeIp, nodeName, type RigPod, rigPods } from './rig-pod.ts';
 import { launchService, type ServiceProcess } from './service-process.ts';
 
@@ -33,7 +33,6 @@ export interface RigOptions {
   strategy?: string;
   /** Age from which the picker trusts no report, ms; default 2,000. */
   staleAfterMs?: number;
-  gateway?: Partial<GatewayOptions>;
   /** No picker process: the caller brings one and sets {@link Rig.startGateway} going. */
   withoutPicker?: boolean;
   /** Second number of the loopback addresses; default 0, the usual 127.0.x.x. */
@@ -191,14 +190,7 @@ export class Rig {
 
   /** Starts Envoy in front of the pickers at these addresses. */
   async startGateway(pickers: readonly string[]): Promise<void> {
-    this.envoy = await launchEnvoy({
-      bootstrap: gatewayBootstrap({
-        pickers,
-        endpoints: this.pods.map((pod) => this.endpointOf(pod)),
-        responseBodyMode: 'FULL_DUPLEX_STREAMED',
-        ...this.options.gateway,
-      }),
-    });
+    this.envoy = await launchEnvoy({ bootstrap: gatewayBootstrap(pickers) });
   }
 
   async #start(): Promise<void> {
