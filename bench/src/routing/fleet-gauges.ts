@@ -6,6 +6,7 @@ import { metric } from '@leadsman/wire';
 export class FleetGauges implements GaugeSource {
   readonly changed: Int32Array;
   changedCount = 0;
+  identitiesChanged = false;
   readonly slots: number;
   readonly #podKeys: readonly string[];
   readonly #kvCapacityTokens: number;
@@ -39,9 +40,9 @@ export class FleetGauges implements GaugeSource {
     this.changed.set(this.#pending);
     this.changedCount = this.#pendingCount;
     this.#pendingCount = 0;
-    const appeared = this.#appeared;
+    this.identitiesChanged = this.#appeared;
     this.#appeared = false;
-    return appeared;
+    return this.identitiesChanged;
   }
 
   slotOf(podKey: string): number {

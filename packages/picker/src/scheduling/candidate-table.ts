@@ -11,7 +11,7 @@
  * Invariants: `preferred` lists the best trust class that has members, never a mix; the load
  * columns of an endpoint that is not fresh are NaN (its unseen load 0), so no part can use them.
  */
-import { metric } from '@leadsman/wire';
+import { type Attributes, metric } from '@leadsman/wire';
 import type { Endpoint } from '../pool/endpoint.ts';
 import { AdapterStates } from './adapter-states.ts';
 import { blankOf, type CandidateColumns, floatColumns } from './candidate-columns.ts';
@@ -108,15 +108,17 @@ export class CandidateTable implements CandidateColumns {
         this.#take(position, slot);
       }
     }
-    this.adapters.rebuild(
-      this.count,
-      (position) => {
-        const slot = this.#slots[position]!;
-        return slot < 0 ? undefined : this.#source.attributes(slot);
-      },
-      nowMs,
-    );
+    this.readAdapters(nowMs);
     this.classify(nowMs);
+  }
+
+  /** Reads the adapters of all endpoints anew, after the source said that attributes changed. */
+  readAdapters(nowMs: number): void {
+    const attributesOf = (position: number): Attributes | undefined => {
+      const slot = this.#slots[position]!;
+      return slot < 0 ? undefined : this.#source.attributes(slot);
+    };
+    this.adapters.rebuild(this.count, attributesOf, nowMs);
   }
 
   /** Takes over the slots that the source names as changed. */

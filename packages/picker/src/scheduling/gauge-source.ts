@@ -14,6 +14,8 @@ export interface GaugeSource {
   readonly slots: number;
   /** Takes over what changed; `true` when slots appeared, left, or changed their attributes. */
   refresh(): boolean;
+  /** Whether slots appeared or left at the last refresh. */
+  readonly identitiesChanged: boolean;
   /** -1 when nothing is known of the endpoint. */
   slotOf(podKey: string, port: number): number;
   isUsed(slot: number): boolean;

@@ -46,6 +46,11 @@ const refreshMsDefault = 5;
 /** Speeds move over seconds; the median they need is a sort of the whole pool. */
 const speedIntervalMs = 1_000;
 const historyIntervalMs = 9;
+/**
+ * Engines with adapters change their lists with almost every request; reading those of 1,000
+ * endpoints takes a millisecond, and an adapter stays loaded for far longer than this.
+ */
+const adaptersIntervalMs = 100;
 
 export class WorkerScheduler implements Scheduler {
   readonly tickets: Tickets;
@@ -56,6 +61,8 @@ export class WorkerScheduler implements Scheduler {
   #poolsMade = 0;
   readonly #refreshMs: number;
   #policyFor: PolicyFor;
+  #attributesChanged = false;
+  #adaptersReadAtMs = Number.NEGATIVE_INFINITY;
   #refreshedAtMs = Number.NEGATIVE_INFINITY;
   #recordedAtMs = Number.NEGATIVE_INFINITY;
   #learnedAtMs = Number.NEGATIVE_INFINITY;
@@ -151,14 +158,23 @@ export class WorkerScheduler implements Scheduler {
   }
 
   #refresh(nowMs: number): void {
-    const identityChanged = this.#parts.source.refresh();
-    for (const pool of this.#pools.values()) {
-      if (identityChanged) {
-        pool.table.resolve(nowMs);
+    const { source } = this.#parts;
+    const changed = source.refresh();
+    if (changed) this.#attributesChanged = true;
+    const readsAdapters =
+      this.#attributesChanged && nowMs - this.#adaptersReadAtMs >= adaptersIntervalMs;
+    for (const { table } of this.#pools.values()) {
+      if (changed && source.identitiesChanged) {
+        table.resolve(nowMs);
         continue;
       }
-      pool.table.takeChanged();
-      pool.table.classify(nowMs);
+      table.takeChanged();
+      if (readsAdapters) table.readAdapters(nowMs);
+      table.classify(nowMs);
+    }
+    if (readsAdapters) {
+      this.#attributesChanged = false;
+      this.#adaptersReadAtMs = nowMs;
     }
     this.#refreshedAtMs = nowMs;
   }
