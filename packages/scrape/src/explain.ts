@@ -3,7 +3,12 @@
  * unknown. Follows a reading and changes nothing.
  */
 import { type MetricName, metric, metricNames, type RankNumbers, reasonName } from '@leadsman/wire';
-import type { CompiledProfile, CompiledSignal } from './engine/compile.ts';
+import type {
+  CompiledProfile,
+  CompiledSelector,
+  CompiledSignal,
+  CompiledSource,
+} from './engine/compile.ts';
 import type { Samples } from './exposition/samples.ts';
 import type { PageOutcome } from './page-reader.ts';
 import { finding, type Reading } from './reading.ts';
@@ -103,7 +108,7 @@ function explainSignal(
 }
 
 function whyUnknown(compiled: CompiledProfile, samples: Samples, signal: CompiledSignal): string {
-  const selectors = signal.sources.flatMap((source) => source.selectors);
+  const selectors = signal.sources.flatMap(selectorsOf);
   const unusable = selectors.find(({ cells }) => cells.invalid > 0);
   if (unusable !== undefined) {
     if (unusable.label !== undefined) return `label ${unusable.label} states no number`;
@@ -147,6 +152,10 @@ function ownFamilies(compiled: CompiledProfile): string[] {
 function ownSources(compiled: CompiledProfile, signal: CompiledSignal): string[] {
   const own = new Set(ownFamilies(compiled));
   return signal.sources
-    .filter(({ selectors }) => selectors.every(({ family }) => own.has(family)))
+    .filter((source) => selectorsOf(source).every(({ family }) => own.has(family)))
     .map(({ text }) => text);
+}
+
+function selectorsOf({ first, second }: CompiledSource): CompiledSelector[] {
+  return second === undefined ? [first] : [first, second];
 }

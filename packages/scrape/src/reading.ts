@@ -15,11 +15,11 @@ export interface Reading {
   /** By {@link metric}; NaN = unknown. */
   metrics: Float64Array;
   /** By metric: one of {@link finding}. */
-  findings: Uint8Array;
+  findings: number[];
   /** By metric: the sample names that gave the number, or that gave an unusable one. */
   families: (string | undefined)[];
   ranks: RankNumbers[];
-  /** Ranks seen; may exceed `ranks.length`, which is bounded by the wire. */
+  /** Ranks seen, at most as many as the wire carries. */
   engineRanks: number;
   models: string[];
   loraRunning: readonly string[] | undefined;
@@ -38,8 +38,8 @@ export function emptyReading(engine: string): Reading {
   return {
     engine,
     metrics: new Float64Array(metricsCount).fill(Number.NaN),
-    findings: new Uint8Array(metricsCount),
-    families: [],
+    findings: new Array<number>(metricsCount).fill(finding.absent),
+    families: new Array<string | undefined>(metricsCount).fill(undefined),
     ranks: [],
     engineRanks: 0,
     models: [],

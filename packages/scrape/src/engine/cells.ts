@@ -12,13 +12,15 @@
  */
 const cellsMax = 1_024;
 
-/** The rank of series that have no rank label. */
-export const noRank = -1;
+/** Tells the parts of label sets; see LabelSets. */
+export interface Parts {
+  partOf(set: number): number;
+}
 
 export class Cells {
-  readonly ranks: number[] = [];
-  readonly values: number[] = [];
-  readonly #parts: number[] = [];
+  readonly #ranks: number[] = [];
+  readonly #sets: number[] = [];
+  readonly #values: number[] = [];
   /** Ranks in order of appearance, with what {@link fold} made of them. */
   readonly rankIds: number[] = [];
   readonly rankValues: number[] = [];
@@ -30,53 +32,62 @@ export class Cells {
 
   reset(): void {
     if (this.series === 0) return;
-    this.ranks.length = 0;
-    this.values.length = 0;
-    this.#parts.length = 0;
-    this.rankIds.length = 0;
-    this.rankValues.length = 0;
+    this.#ranks.length = 0;
+    this.#sets.length = 0;
+    this.#values.length = 0;
     this.series = 0;
     this.invalid = 0;
     this.overflow = false;
   }
 
-  /** Adds a series; `value` NaN says that its number is unusable. */
-  add(rank: number, part: number, value: number): void {
+  /** Adds the series with the label set `set`; `value` NaN says that its number is unusable. */
+  add(rank: number, set: number, value: number, parts: Parts): void {
     this.series++;
-    const unusable = Number.isNaN(value);
-    if (unusable) this.invalid++;
-    for (let i = 0; i < this.ranks.length; i++) {
-      if (this.ranks[i] !== rank || this.#parts[i] !== part) continue;
-      const known = this.values[i] as number;
-      if (Number.isNaN(known) || value > known) this.values[i] = value;
+    if (Number.isNaN(value)) this.invalid++;
+    for (let i = 0; i < this.#ranks.length; i++) {
+      if (this.#ranks[i] !== rank) continue;
+      if (parts.partOf(this.#sets[i] as number) !== parts.partOf(set)) continue;
+      const known = this.#values[i] as number;
+      if (Number.isNaN(known) || value > known) this.#values[i] = value;
       return;
     }
-    if (this.ranks.length === cellsMax) {
+    if (this.#ranks.length === cellsMax) {
       this.overflow = true;
       return;
     }
-    this.ranks.push(rank);
-    this.#parts.push(part);
-    this.values.push(value);
+    this.#ranks.push(rank);
+    this.#sets.push(set);
+    this.#values.push(value);
   }
 
   /** Whether some series has a usable number. */
   get usable(): boolean {
-    for (const value of this.values) if (!Number.isNaN(value)) return true;
-    return false;
+    return this.series > this.invalid;
+  }
+
+  /** The sum over all series' numbers; NaN when there is none, or one is unusable. */
+  get sum(): number {
+    let sum = this.series === 0 ? Number.NaN : 0;
+    for (const value of this.#values) sum += value;
+    return sum;
   }
 
   /** Puts the parts of each rank together: added up, or the largest. NaN stays NaN. */
   fold(addParts: boolean): void {
     this.rankIds.length = 0;
     this.rankValues.length = 0;
-    for (let i = 0; i < this.ranks.length; i++) {
-      const rank = this.ranks[i] as number;
-      const value = this.values[i] as number;
+    if (this.#ranks.length === 1) {
+      this.rankIds.push(this.#ranks[0] as number);
+      this.rankValues.push(this.#values[0] as number);
+      return;
+    }
+    for (let i = 0; i < this.#ranks.length; i++) {
+      const rank = this.#ranks[i] as number;
+      const value = this.overflow ? Number.NaN : (this.#values[i] as number);
       const at = this.rankIds.indexOf(rank);
       if (at < 0) {
         this.rankIds.push(rank);
-        this.rankValues.push(this.overflow ? Number.NaN : value);
+        this.rankValues.push(value);
         continue;
       }
       const known = this.rankValues[at] as number;
@@ -85,9 +96,9 @@ export class Cells {
   }
 
   /** The folded number of `rank`, or of the series without a rank; NaN when there is neither. */
-  ofRank(rank: number): number {
+  ofRank(rank: number, withoutRank: number): number {
     let at = this.rankIds.indexOf(rank);
-    if (at < 0) at = this.rankIds.indexOf(noRank);
+    if (at < 0) at = this.rankIds.indexOf(withoutRank);
     return at < 0 ? Number.NaN : (this.rankValues[at] as number);
   }
 }

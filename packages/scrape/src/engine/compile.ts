@@ -22,7 +22,11 @@ export interface CompiledSource {
   op: 'value' | 'divide' | 'multiply';
   /** The families by name, for people: `a ÷ b`. */
   text: string;
-  selectors: readonly CompiledSelector[];
+  first: CompiledSelector;
+  /** The other operand, unless the source is a plain value. */
+  second: CompiledSelector | undefined;
+  /** The numbers of the source: those of `first`, or what the operation gives. */
+  cells: Cells;
 }
 
 export interface CompiledSignal {
@@ -38,6 +42,8 @@ export interface CompiledProfile {
   selectorsOfName: readonly (readonly CompiledSelector[])[];
   selectors: readonly CompiledSelector[];
   signals: readonly CompiledSignal[];
+  /** The signal that weighs ranks against each other. */
+  capacity: CompiledSignal | undefined;
   progress: readonly CompiledSelector[];
   /** Indices of names; empty when the profile has no such family. */
   loraNames: readonly number[];
@@ -80,6 +86,7 @@ export function compileProfile(profile: EngineProfile): CompiledProfile {
     selectorsOfName: unique.map((name) => selectors.filter(({ family }) => family === name)),
     selectors,
     signals,
+    capacity: signals.find((signal) => signal.metric === metric.kvCacheCapacityTokens),
     progress,
     loraNames: loraFamilies.map((family) => unique.indexOf(family)),
     sleepNames: sleepFamilies.map((family) => unique.indexOf(family)),
@@ -120,15 +127,16 @@ function compileSource(
   if ('divide' in source) {
     // Numerator and denominator are amounts, whatever their quotient is.
     const [of, by] = source.divide;
-    const text = pairText(of, by, '÷');
-    return { op: 'divide', text, selectors: [select(of, 'total'), select(by, 'capacity')] };
+    const operands = { first: select(of, 'total'), second: select(by, 'capacity') };
+    return { op: 'divide', text: pairText(of, by, '÷'), ...operands, cells: new Cells() };
   }
   if ('multiply' in source) {
     const [left, right] = source.multiply;
-    const text = pairText(left, right, '×');
-    return { op: 'multiply', text, selectors: [select(left, 'capacity'), select(right, 'size')] };
+    const operands = { first: select(left, 'capacity'), second: select(right, 'size') };
+    return { op: 'multiply', text: pairText(left, right, '×'), ...operands, cells: new Cells() };
   }
-  return { op: 'value', text: selectorText(source), selectors: [select(source, unit)] };
+  const first = select(source, unit);
+  return { op: 'value', text: selectorText(source), first, second: undefined, cells: first.cells };
 }
 
 function pairText(left: Selector, right: Selector, sign: string): string {

@@ -5,24 +5,22 @@
  * its sources that has a usable series. Scratch memory (the cells) lives in the compiled profile
  * and is reused, so one profile is evaluated by one caller at a time; a reading is fresh.
  */
-import { metric, metricNames, ranksMax } from '@leadsman/wire';
-import { LabelCursor } from '../exposition/label-cursor.ts';
+import { metric, ranksMax } from '@leadsman/wire';
 import type { Samples } from '../exposition/samples.ts';
 import { emptyReading, finding, type Reading } from '../reading.ts';
-import { Cells, noRank } from './cells.ts';
+import type { Cells } from './cells.ts';
 import type {
   CompiledProfile,
   CompiledSelector,
   CompiledSignal,
   CompiledSource,
 } from './compile.ts';
+import { LabelSets, noRank, partOfTotal } from './label-sets.ts';
 import { applyLora } from './lora.ts';
-import type { EngineProfile } from './profile.ts';
 import { applySleep } from './sleep.ts';
 import { addsParts, soundValue } from './unit.ts';
 
-/** Model names of one page; one server serves a handful. */
-const modelsMax = 64;
+const sets = new LabelSets();
 
 /** The reading of `samples`, which were parsed with `compiled.names`. */
 export function evaluate(compiled: CompiledProfile, samples: Samples): Reading {
@@ -31,40 +29,32 @@ export function evaluate(compiled: CompiledProfile, samples: Samples): Reading {
   reading.droppedSamples = samples.droppedSamples;
   reading.series = samples.count;
   for (const selector of compiled.selectors) selector.cells.reset();
+  sets.read(compiled.profile, samples, reading.models);
   distribute(compiled, samples, reading);
-  const capacity = capacityCells(compiled);
-  for (const signal of compiled.signals) applySignal(signal, capacity, reading);
-  for (const { cells } of compiled.progress) {
-    let sum = cells.values.length === 0 ? Number.NaN : 0;
-    for (const value of cells.values) sum += value;
-    reading.progress.push(sum);
+  const { capacity } = compiled;
+  const weights = capacity === undefined ? undefined : resolve(capacity);
+  for (const signal of compiled.signals) {
+    const source = signal === capacity ? weights : resolve(signal);
+    if (source === undefined) noteUnknown(signal, reading);
+    else applySource(signal, source, weights?.cells, reading);
   }
+  for (const { cells } of compiled.progress) reading.progress.push(cells.sum);
   applyLora(compiled, samples, reading);
   applySleep(compiled, samples, reading);
   return reading;
 }
 
-/** What the labels of one set say, by set; grown as needed and reused. */
-let rankOfSet = new Int32Array(64);
-let partOfSet = new Uint32Array(64);
-const cursor = new LabelCursor();
-
-/** The rank of sets whose series are parts of a total, and so are left out. */
-const partOfTotal = -2;
-
 function distribute(compiled: CompiledProfile, samples: Samples, reading: Reading): void {
-  readSets(compiled.profile, samples, reading);
   for (let i = 0; i < samples.count; i++) {
     const set = samples.set[i] as number;
-    const rank = set < 0 ? noRank : (rankOfSet[set] as number);
+    const rank = sets.rankOf(set);
     if (rank === partOfTotal) continue;
-    const part = set < 0 ? 0 : (partOfSet[set] as number);
     let unusable = false;
     for (const selector of compiled.selectorsOfName[samples.name[i] as number] ?? []) {
-      if (!matches(selector, samples, set)) continue;
-      const value = numberOf(selector, samples, i);
+      if (!matches(selector, set)) continue;
+      const value = numberOf(selector, set, samples.value[i] as number);
       const sound = selector.unit === undefined ? value : soundValue(selector.unit, value);
-      selector.cells.add(rank, part, sound);
+      selector.cells.add(rank, set, sound, sets);
       // A label that states no number ("None") is the engine's way to say unknown, no fault.
       if (Number.isNaN(sound) && selector.unit !== undefined && selector.label === undefined) {
         unusable = true;
@@ -74,108 +64,56 @@ function distribute(compiled: CompiledProfile, samples: Samples, reading: Readin
   }
 }
 
-/** Works out rank and part of each label set, and notes the models. */
-function readSets(profile: EngineProfile, samples: Samples, reading: Reading): void {
-  if (samples.setCount > rankOfSet.length) {
-    rankOfSet = new Int32Array(samples.setFrom.length);
-    partOfSet = new Uint32Array(samples.setFrom.length);
-  }
-  let modelHash = -1;
-  for (let set = 0; set < samples.setCount; set++) {
-    let rank = noRank;
-    let part = 0;
-    cursor.start(samples, set);
-    while (cursor.next()) {
-      if (isReplicaLabel(profile)) continue;
-      if (profile.partLabel !== undefined && cursor.keyIs(profile.partLabel)) {
-        if (!cursor.isEmpty) rank = partOfTotal;
-        continue;
-      }
-      if (profile.rankLabel !== undefined && cursor.keyIs(profile.rankLabel)) {
-        const stated = cursor.integer();
-        if (stated >= 0) {
-          if (rank !== partOfTotal) rank = stated;
-          continue;
-        }
-      }
-      const hash = cursor.hash();
-      // A sum does not depend on the labels' order, which may differ between series.
-      part = (part + hash) >>> 0;
-      if (hash !== modelHash && isModelLabel(profile)) {
-        modelHash = hash;
-        addModel(cursor.value(), reading.models);
-      }
-    }
-    rankOfSet[set] = rank;
-    partOfSet[set] = part;
-  }
-}
-
-function addModel(name: string, models: string[]): void {
-  if (name !== '' && models.length < modelsMax && !models.includes(name)) models.push(name);
-}
-
-function isReplicaLabel(profile: EngineProfile): boolean {
-  if (profile.rankLabel !== undefined && cursor.keyIs(profile.rankLabel)) return false;
-  for (const label of profile.replicaLabels ?? []) if (cursor.keyIs(label)) return true;
-  return profile.replicaLabelSuffix !== undefined && cursor.keyEndsWith(profile.replicaLabelSuffix);
-}
-
-function isModelLabel(profile: EngineProfile): boolean {
-  for (const label of profile.modelLabels) if (cursor.keyIs(label)) return true;
-  return false;
-}
-
-function matches(selector: CompiledSelector, samples: Samples, set: number): boolean {
+function matches(selector: CompiledSelector, set: number): boolean {
   for (const [key, value] of selector.where) {
-    if (!cursor.seek(samples, set, key) || cursor.value() !== value) return false;
+    if (!sets.seek(set, key) || sets.cursor.value() !== value) return false;
   }
   return true;
 }
 
-function numberOf(selector: CompiledSelector, samples: Samples, i: number): number {
-  if (selector.label === undefined) return (samples.value[i] as number) * selector.scale;
-  const found = cursor.seek(samples, samples.set[i] as number, selector.label);
-  return found ? cursor.number() * selector.scale : Number.NaN;
+function numberOf(selector: CompiledSelector, set: number, value: number): number {
+  if (selector.label === undefined) return value * selector.scale;
+  return sets.seek(set, selector.label) ? sets.cursor.number() * selector.scale : Number.NaN;
 }
 
 /** The first source with a usable number in each of its selectors, put together rank by rank. */
-function resolve(signal: CompiledSignal): { cells: Cells; source: CompiledSource } | undefined {
+function resolve(signal: CompiledSignal): CompiledSource | undefined {
   for (const source of signal.sources) {
-    const [first, second] = source.selectors as [CompiledSelector, CompiledSelector?];
+    const { first, second, cells } = source;
     if (!first.cells.usable || (second !== undefined && !second.cells.usable)) continue;
     first.cells.fold(addsParts(first.unit ?? 'total'));
-    if (second === undefined) return { cells: first.cells, source };
+    if (second === undefined) return source;
     second.cells.fold(addsParts(second.unit ?? 'total'));
-    const put = new Cells();
+    cells.rankIds.length = 0;
+    cells.rankValues.length = 0;
     for (const [at, rank] of first.cells.rankIds.entries()) {
       const left = first.cells.rankValues[at] as number;
-      const right = second.cells.ofRank(rank);
+      const right = second.cells.ofRank(rank, noRank);
       const value = source.op === 'divide' ? left / right : left * right;
-      put.add(rank, 0, soundValue(signal.unit, value));
+      cells.rankIds.push(rank);
+      cells.rankValues.push(soundValue(signal.unit, value));
     }
-    put.fold(true);
-    return { cells: put, source };
+    return source;
   }
   return undefined;
 }
 
-function capacityCells(compiled: CompiledProfile): Cells | undefined {
-  const signal = compiled.signals.find((one) => one.metric === metric.kvCacheCapacityTokens);
-  return signal && resolve(signal)?.cells;
-}
-
-function applySignal(signal: CompiledSignal, capacity: Cells | undefined, reading: Reading): void {
-  const found = resolve(signal);
-  if (found === undefined) {
-    const tried = signal.sources.find(({ selectors }) =>
-      selectors.every(({ cells }) => cells.series > 0),
-    );
-    note(signal.metric, tried, tried === undefined ? finding.absent : finding.invalid, reading);
+function noteUnknown(signal: CompiledSignal, reading: Reading): void {
+  for (const source of signal.sources) {
+    if (source.first.cells.series === 0 || source.second?.cells.series === 0) continue;
+    note(signal.metric, source, finding.invalid, reading);
     return;
   }
-  const { cells, source } = found;
-  const value = total(signal, cells, capacity);
+}
+
+function applySource(
+  signal: CompiledSignal,
+  source: CompiledSource,
+  weights: Cells | undefined,
+  reading: Reading,
+): void {
+  const { cells } = source;
+  const value = total(signal, cells, weights);
   reading.metrics[signal.metric] = value;
   note(signal.metric, source, Number.isNaN(value) ? finding.invalid : finding.known, reading);
   if (signal.metric === metric.kvCacheUsageRatio) {
@@ -184,17 +122,13 @@ function applySignal(signal: CompiledSignal, capacity: Cells | undefined, readin
     const known = Number.isNaN(fullest) ? finding.invalid : finding.known;
     note(metric.kvCacheUsageMaxRatio, source, known, reading);
   }
-  if (isRankMetric(signal.metric)) addRanks(signal.metric, cells, reading);
+  const field = rankField(signal.metric);
+  if (field !== undefined) addRanks(field, cells, reading);
 }
 
-function note(
-  index: number,
-  source: CompiledSource | undefined,
-  found: number,
-  reading: Reading,
-): void {
+function note(index: number, source: CompiledSource, found: number, reading: Reading): void {
   reading.findings[index] = found;
-  reading.families[index] = source?.text;
+  reading.families[index] = source.text;
 }
 
 /** One number out of the ranks' numbers; unknown as soon as one rank's is. */
@@ -219,7 +153,7 @@ function weightedMean(cells: Cells, capacity: Cells | undefined): number {
   let plain = 0;
   for (const [at, rank] of cells.rankIds.entries()) {
     const value = cells.rankValues[at] as number;
-    const weight = capacity === undefined ? Number.NaN : capacity.ofRank(rank);
+    const weight = capacity === undefined ? Number.NaN : capacity.ofRank(rank, noRank);
     weights += weight;
     weighted += weight * value;
     plain += value;
@@ -229,31 +163,22 @@ function weightedMean(cells: Cells, capacity: Cells | undefined): number {
   return Math.min(1, mean);
 }
 
-function isRankMetric(index: number): boolean {
-  return (
-    index === metric.runningRequests ||
-    index === metric.waitingRequests ||
-    index === metric.kvCacheUsageRatio
-  );
+type RankField = 'runningRequests' | 'waitingRequests' | 'kvCacheUsageRatio';
+
+/** The field of a rank's row that a metric fills; `undefined` for those not kept by rank. */
+function rankField(index: number): RankField | undefined {
+  if (index === metric.runningRequests) return 'runningRequests';
+  if (index === metric.waitingRequests) return 'waitingRequests';
+  return index === metric.kvCacheUsageRatio ? 'kvCacheUsageRatio' : undefined;
 }
 
-const rankField = {
-  [metricNames[metric.runningRequests] as string]: 'runningRequests',
-  [metricNames[metric.waitingRequests] as string]: 'waitingRequests',
-  [metricNames[metric.kvCacheUsageRatio] as string]: 'kvCacheUsageRatio',
-} as const;
-
-function addRanks(index: number, cells: Cells, reading: Reading): void {
-  const field = rankField[metricNames[index] as string] as
-    | 'runningRequests'
-    | 'waitingRequests'
-    | 'kvCacheUsageRatio';
+function addRanks(field: RankField, cells: Cells, reading: Reading): void {
   for (const [at, id] of cells.rankIds.entries()) {
     const rank = Math.max(0, id);
     let row = reading.ranks.find((one) => one.rank === rank);
     if (row === undefined) {
-      reading.engineRanks = Math.max(reading.engineRanks, reading.ranks.length + 1);
       if (reading.ranks.length === ranksMax) continue;
+      reading.engineRanks = reading.ranks.length + 1;
       row = {
         rank,
         runningRequests: Number.NaN,

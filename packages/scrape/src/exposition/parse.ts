@@ -32,7 +32,10 @@ const suffixes = new NameTable(sampleSuffixes);
  */
 export function parsePage(page: Uint8Array, names: FamilyNames, into: Samples): void {
   const mark = page[0] === 0xef && page[1] === 0xbb && page[2] === 0xbf ? 3 : 0;
-  const bytes = Buffer.from(page.buffer, page.byteOffset + mark, page.length - mark);
+  const bytes =
+    Buffer.isBuffer(page) && mark === 0
+      ? page
+      : Buffer.from(page.buffer, page.byteOffset + mark, page.length - mark);
   into.reset(bytes);
   const length = bytes.length;
   let from = 0;
@@ -46,20 +49,30 @@ export function parsePage(page: Uint8Array, names: FamilyNames, into: Samples): 
 
 /** Reads the comment that begins at `from`; returns where to go on. */
 function readComment(bytes: Buffer, from: number, names: FamilyNames): number {
-  const lineEnd = bytes.indexOf(byte.lineFeed, from);
-  if (lineEnd < 0) return bytes.length;
   const family = from + keywordBytes;
   const isKeyword = bytes[from + 1] === byte.space && bytes[family - 1] === byte.space;
-  if (!isKeyword || family >= lineEnd || names.families.at(bytes, family) >= 0) return lineEnd + 1;
+  const wanted = !isKeyword || names.families.at(bytes, family) >= 0;
+  const lineEnd = bytes.indexOf(byte.lineFeed, from);
+  if (lineEnd < 0) return bytes.length;
+  if (wanted || family >= lineEnd) return lineEnd + 1;
+  const length = wordLength(bytes, family);
   // A TYPE line of the same family, which mostly follows its HELP line, needs no look of its own.
+  if (bytes[lineEnd + 1] !== byte.hash) {
+    return skipFamily(bytes, family, length, lineEnd, lineEnd);
+  }
   const second = lineEnd + 1 + keywordBytes;
-  const isPair = bytes[lineEnd + 1] === byte.hash && isSameWord(bytes, family, second);
-  if (bytes[lineEnd + 1] === byte.hash && !isPair) return lineEnd + 1;
-  return skipFamily(bytes, family, lineEnd, isPair ? second : lineEnd);
+  const isPair = isSame(bytes, family, second, length) && isWordEnd(bytes[second + length]);
+  return isPair ? skipFamily(bytes, family, length, lineEnd, second) : lineEnd + 1;
 }
 
 /** Where the family named at `family` ends, if all lines up to there are its own. */
-function skipFamily(bytes: Buffer, family: number, lineEnd: number, seekFrom: number): number {
+function skipFamily(
+  bytes: Buffer,
+  family: number,
+  length: number,
+  lineEnd: number,
+  seekFrom: number,
+): number {
   let next = bytes.indexOf(byte.hash, seekFrom);
   while (next >= 0 && bytes[next - 1] !== byte.lineFeed) {
     next = bytes.indexOf(byte.hash, next + 1);
@@ -70,29 +83,27 @@ function skipFamily(bytes: Buffer, family: number, lineEnd: number, seekFrom: nu
   const lastFrom = bytes.lastIndexOf(byte.lineFeed, lastEnd - 1) + 1;
   // The TYPE line itself is the last one when the family has no samples.
   if (lastEnd <= seekFrom || lastFrom <= seekFrom) return next;
-  return isSampleOf(bytes, family, lastFrom) ? next : lineEnd + 1;
+  const isOwn = isSame(bytes, family, lastFrom, length) && isSampleSuffix(bytes, lastFrom + length);
+  return isOwn ? next : lineEnd + 1;
 }
 
-/** Whether the words that begin at `left` and `right` are the same. */
-function isSameWord(bytes: Uint8Array, left: number, right: number): boolean {
-  for (let i = 0; ; i++) {
-    const code = bytes[left + i];
-    if (isWordEnd(code)) return isWordEnd(bytes[right + i]);
-    if (bytes[right + i] !== code) return false;
-  }
+function isSame(bytes: Uint8Array, left: number, right: number, length: number): boolean {
+  for (let i = 0; i < length; i++) if (bytes[left + i] !== bytes[right + i]) return false;
+  return true;
 }
 
-/** Whether the line at `line` is a sample of the family named at `family`. */
-function isSampleOf(bytes: Buffer, family: number, line: number): boolean {
-  let length = 0;
-  while (!isWordEnd(bytes[family + length])) {
-    if (bytes[line + length] !== bytes[family + length]) return false;
-    length++;
-  }
-  const after = bytes[line + length];
+/** Whether what follows a family's name at `at` makes it the name of one of its samples. */
+function isSampleSuffix(bytes: Buffer, at: number): boolean {
+  const after = bytes[at];
   if (after === byte.braceOpen || isWordEnd(after)) return true;
   // A histogram's `_bucket`, a summary's `_sum`: anything longer is a family of its own.
-  return after === byte.underscore && suffixes.at(bytes, line + length) >= 0;
+  return after === byte.underscore && suffixes.at(bytes, at) >= 0;
+}
+
+function wordLength(bytes: Uint8Array, from: number): number {
+  let at = from;
+  while (at < bytes.length && (bytes[at] as number) > byte.space) at++;
+  return at - from;
 }
 
 function isWordEnd(code: number | undefined): boolean {
