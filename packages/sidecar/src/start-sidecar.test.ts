@@ -1,0 +1,201 @@
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { connectNats, natsSource } from '@leadsman/link';
+import { createLogger } from '@leadsman/service';
+import { launchNats, requireNats, startEngineSimulator, waitUntil } from '@leadsman/testing';
+import {
+  allFramesSubject,
+  decodeAttributes,
+  decodeGone,
+  FrameReader,
+  frameKind,
+  metric,
+  type Report,
+  readReport,
+  reason,
+  recordType,
+} from '@leadsman/wire';
+import { afterEach, describe, expect, it } from 'vitest';
+import { sidecarConfigShape } from './config.ts';
+import { type Sidecar, startSidecar } from './start-sidecar.ts';
+
+const cleanUps: (() => unknown)[] = [];
+
+afterEach(async () => {
+  for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
+});
+
+/** Takes frames apart and keeps what they said. */
+class Received {
+  readonly reports: Report[] = [];
+  readonly models: string[] = [];
+  keyframes = 0;
+  gone = 0;
+  readonly #reader = new FrameReader();
+
+  add(frame: Uint8Array): void {
+    const reader = this.#reader;
+    reader.load(frame);
+    if (reader.kind === frameKind.keyframe) this.keyframes++;
+    while (reader.next()) {
+      const bytes = reader.bytes.slice(reader.offset, reader.offset + reader.length);
+      if (reader.type === recordType.report) this.reports.push(readReport(bytes));
+      if (reader.type === recordType.attributes) {
+        this.models.push(...decodeAttributes(bytes).models);
+      }
+      if (reader.type === recordType.gone) this.gone += decodeGone(bytes).seq > 0 ? 1 : 0;
+    }
+  }
+}
+
+/** A node agent that answers as it is told, and keeps what it accepted. */
+async function startAgent() {
+  const agent = { status: 204, received: new Received(), url: '', stop: async () => {} };
+  const server = createServer(async (request: IncomingMessage, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    if (agent.status === 204) agent.received.add(Buffer.concat(chunks));
+    response.writeHead(agent.status).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  agent.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  agent.stop = () =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  cleanUps.push(() => agent.stop());
+  return agent;
+}
+
+async function startEngine(): Promise<Awaited<ReturnType<typeof startEngineSimulator>>> {
+  const engine = await startEngineSimulator({ modelName: 'house/model', ranks: 2 });
+  cleanUps.push(() => engine.stop());
+  return engine;
+}
+
+async function start(options: Record<string, unknown>): Promise<Sidecar> {
+  const config = sidecarConfigShape.parse({
+    adminHost: '127.0.0.1',
+    adminPort: 0,
+    podUid: 'pod-1',
+    podName: 'llama-0',
+    podIp: '127.0.0.1',
+    ...options,
+  });
+  const logger = createLogger({ name: 'test', level: 'silent' });
+  const sidecar = await startSidecar(config, { logger });
+  cleanUps.push(() => sidecar.stop());
+  return sidecar;
+}
+
+async function get(sidecar: Sidecar, path: string): Promise<{ status: number; text: string }> {
+  const reply = await fetch(`http://${sidecar.address}${path}`);
+  return { status: reply.status, text: await reply.text() };
+}
+
+const until = (what: string, probe: () => boolean | Promise<boolean>) => waitUntil(probe, { what });
+
+describe('the sidecar', () => {
+  it('hands reports to its agent, a keyframe each second, and says goodbye', async () => {
+    const engine = await startEngine();
+    const agent = await startAgent();
+    const sidecar = await start({
+      targets: [`8000=${engine.url}/metrics`],
+      agentUrl: agent.url,
+      exporterMode: 'node',
+    });
+    const { received } = agent;
+    await until('reports and keyframes', () => {
+      return received.reports.length >= 5 && received.keyframes >= 2;
+    });
+    expect(received.models).toContain('house/model');
+    const report = received.reports.at(-1);
+    expect(report).toMatchObject({ reason: reason.ok, port: 8_000, engineRanks: 2 });
+    expect(report?.metrics[metric.runningRequests]).toBe(0);
+    expect(report?.ageMs).toBeLessThan(1_000);
+    await sidecar.stop();
+    cleanUps.pop();
+    expect(received.gone).toBe(1);
+  });
+
+  it('shows what it knows: snapshot, metrics and probes', async () => {
+    const engine = await startEngine();
+    const sidecar = await start({ targets: [`8000=${engine.url}/metrics`], exporterMode: 'pod' });
+    await until('a scrape', () => sidecar.targets[0]?.state.reading !== undefined);
+    const snapshot = JSON.parse((await get(sidecar, '/snapshot')).text);
+    expect(snapshot.exporter).toMatchObject({ mode: 'pod', path: 'none' });
+    expect(snapshot.targets[0]).toMatchObject({
+      podName: 'llama-0',
+      port: 8_000,
+      state: 'fresh',
+      reason: 'ok',
+      engine: 'vllm',
+      models: ['house/model'],
+      metrics: { runningRequests: 0, swappedRequests: null },
+    });
+    const { text } = await get(sidecar, '/metrics');
+    expect(text).toMatch(/^leadsman_sidecar_scrapes_total\{outcome="ok"\} [1-9]/m);
+    expect(text).toMatch(/^leadsman_engine_running_requests\{port="8000",engine="vllm"\} 0$/m);
+    expect(text).not.toMatch(/^leadsman_engine_swapped_requests\{/m);
+    expect((await get(sidecar, '/readyz')).status).toBe(200);
+    expect((await get(sidecar, '/healthz')).status).toBe(200);
+  });
+
+  it('is ready, and says why it knows nothing, when no engine answers', async () => {
+    const sidecar = await start({ targets: ['8000=http://127.0.0.1:1/metrics'] });
+    await until('a failed scrape', () => sidecar.targets[0]?.state.reason === reason.connect);
+    expect((await get(sidecar, '/readyz')).status).toBe(200);
+    const snapshot = JSON.parse((await get(sidecar, '/snapshot')).text);
+    expect(snapshot.targets[0]).toMatchObject({ state: 'unknown', reason: 'connect', ageMs: null });
+    expect(snapshot.targets[0].detail).toContain('127.0.0.1:1');
+    expect(snapshot.targets[0].metrics.runningRequests).toBeNull();
+  });
+
+  it('does not start with an engine or a mapping that is not there', async () => {
+    await expect(start({ engine: 'nonsense' })).rejects.toThrow(/unknown engine/);
+    await expect(start({ engineMappingFile: '/nonexistent.yaml' })).rejects.toThrow(/nonexistent/);
+  });
+});
+
+describe.skipIf(!requireNats())('exporter mode auto with NATS', () => {
+  it('moves to NATS and back, a keyframe first', async () => {
+    const nats = await launchNats();
+    cleanUps.push(() => nats.stop());
+    const link = connectNats({ servers: [nats.url], name: 'reader' });
+    cleanUps.push(() => link.close());
+    const published = new Received();
+    natsSource(link, allFramesSubject('leadsman')).start((frame) => published.add(frame));
+    const engine = await startEngine();
+    const agent = await startAgent();
+    const sidecar = await start({
+      targets: [`8000=${engine.url}/metrics`],
+      agentUrl: agent.url,
+      natsUrl: [nats.url],
+    });
+    await until('the agent in use', () => agent.received.reports.length >= 3);
+    expect(sidecar.exporter.ownOpen).toBe(false);
+    expect(published.reports).toHaveLength(0);
+
+    agent.status = 503;
+    await until('reports over NATS', () => published.reports.length >= 3);
+    expect(sidecar.exporter.path).toBe('nats');
+
+    agent.status = 204;
+    const before = agent.received.reports.length;
+    await until('the agent again', () => agent.received.reports.length >= before + 3);
+    expect(sidecar.exporter.path).toBe('agent');
+
+    const seen = new Set(
+      [...agent.received.reports, ...published.reports].map(({ epoch, seq }) => `${epoch}/${seq}`),
+    );
+    const { epoch, seq } = agent.received.reports.at(-1) as Report;
+    const first = Math.min(...agent.received.reports.map((report) => report.seq));
+    const missing = Array.from({ length: seq - first + 1 }, (_, i) => first + i).filter(
+      (one) => !seen.has(`${epoch}/${one}`),
+    );
+    // While the first connection to NATS is being made there is no way; a keyframe follows it.
+    expect(missing.length).toBeLessThan(8);
+    expect(sidecar.exporter.counters.handOvers).toBeGreaterThanOrEqual(3);
+  });
+});
