@@ -27,6 +27,7 @@ const pods = 12;
 const intervalMs = 300;
 /** Collectors tick about this often, so that a pause of their thread is noticed. */
 const tickMs = 100;
+const watchEveryMs = 10;
 
 const cleanUps: (() => Promise<unknown>)[] = [];
 
@@ -40,12 +41,18 @@ type Way = 'node' | 'pod';
 class WatchedCollector {
   /** By which kind of sender each slot's newest report came. */
   readonly ways: Way[] = [];
+  /** Oldest number seen, ms, the pauses of this process left out: it makes the reports as well. */
   worstAgeMs = 0;
   wentBack = 0;
+  /** Reports that never became visible. */
+  skipped = 0;
   distinct = 0;
   readonly ingest: FrameIngest;
   readonly #reader: ViewReader;
   readonly #seqs: number[] = [];
+  /** Late turns of the watching timer: when, and by how much. */
+  readonly #pauses: { atMs: number; lateMs: number }[] = [];
+  #watchedMs = monotonicMs();
 
   constructor(link: NatsLink) {
     const view = createView({ slotsMax: 64 });
@@ -56,7 +63,7 @@ class WatchedCollector {
       this.#look(subject.includes('.frames.node.') ? 'node' : 'pod');
     });
     const ticking = setInterval(() => this.#tick(), tickMs);
-    const watching = setInterval(() => this.#watchAges(), 10);
+    const watching = setInterval(() => this.#watchAges(), watchEveryMs);
     cleanUps.push(async () => {
       clearInterval(ticking);
       clearInterval(watching);
@@ -65,6 +72,17 @@ class WatchedCollector {
 
   all(way: Way): boolean {
     return this.ways.length === pods && this.ways.every((each) => each === way);
+  }
+
+  /** What came before was the start. */
+  begin(): void {
+    this.worstAgeMs = 0;
+    this.skipped = 0;
+  }
+
+  /** Whether every pod has reported a few times. */
+  get steady(): boolean {
+    return this.#seqs.length === pods && this.#seqs.every((seq) => seq >= 4);
   }
 
   #tick(): void {
@@ -80,6 +98,7 @@ class WatchedCollector {
       const before = this.#seqs[slot] ?? 0;
       if (seq < before) this.wentBack++;
       if (seq === before) continue;
+      if (before > 0) this.skipped += Math.max(0, seq - before - 1);
       this.#seqs[slot] = seq;
       this.ways[slot] = way;
       this.distinct++;
@@ -87,10 +106,15 @@ class WatchedCollector {
   }
 
   #watchAges(): void {
-    if (this.#reader.slots < pods) return;
     const nowMs = monotonicMs();
+    this.#pauses.push({ atMs: nowMs, lateMs: nowMs - this.#watchedMs - watchEveryMs });
+    this.#watchedMs = nowMs;
+    while ((this.#pauses[0]?.atMs ?? nowMs) < nowMs - 2 * intervalMs) this.#pauses.shift();
+    if (this.#reader.slots < pods) return;
+    const pausedMs = this.#pauses.reduce((sum, pause) => sum + Math.max(0, pause.lateMs), 0);
     for (let slot = 0; slot < this.#reader.slots; slot++) {
-      this.worstAgeMs = Math.max(this.worstAgeMs, nowMs - this.#reader.measuredAtMs(slot));
+      const ageMs = nowMs - this.#reader.measuredAtMs(slot) - pausedMs;
+      this.worstAgeMs = Math.max(this.worstAgeMs, ageMs);
     }
   }
 }
@@ -150,6 +174,8 @@ async function sidecar(index: number, page: string, agentUrl: string, nats: Nats
     nodeName: 'node-a',
     scrapeIntervalMs: intervalMs,
     idleIntervalMs: intervalMs,
+    // The page costs nothing here: a slow first scrape on a busy machine must not set the pace.
+    scrapeShare: 1,
     exporterMode: 'auto',
     agentUrl,
     natsUrl: [nats.url],
@@ -176,11 +202,13 @@ async function system() {
   const by = (way: Way) =>
     waitUntil(() => collector.all(way), { what: `all reports by ${way}`, deadlineMs: 20_000 });
   await by('node');
+  await waitUntil(() => collector.steady, { what: 'a few reports of each pod' });
   const port = Number(address.slice(address.lastIndexOf(':') + 1));
   return { nats, collector, by, first, port };
 }
 
-function mustHaveBeenSmooth(collector: WatchedCollector): void {
+function mustHaveBeenSmooth(collector: WatchedCollector, skippedMax: number): void {
+  expect(collector.skipped).toBeLessThanOrEqual(skippedMax);
   expect(collector.wentBack).toBe(0);
   expect(collector.ingest.counters.appliedReports).toBe(collector.distinct);
   expect(collector.worstAgeMs).toBeLessThanOrEqual(2 * intervalMs);
@@ -189,23 +217,24 @@ function mustHaveBeenSmooth(collector: WatchedCollector): void {
 describe.skipIf(!requireNats())('exporter mode auto', () => {
   it('goes from the agent to NATS and back without a gap', async () => {
     const { nats, collector, by, first, port } = await system();
-    collector.worstAgeMs = 0;
+    collector.begin();
     await first.stop();
     await by('pod');
     await agent(nats, port);
     await by('node');
-    mustHaveBeenSmooth(collector);
-  }, 60_000);
+    mustHaveBeenSmooth(collector, 0);
+  }, 120_000);
 
   it('outlives an agent that is killed', async () => {
     const { nats, collector, by, first, port } = await system();
-    collector.worstAgeMs = 0;
+    collector.begin();
     first.process.kill('SIGKILL');
     await by('pod');
     await agent(nats, port);
     await by('node');
-    mustHaveBeenSmooth(collector);
-  }, 60_000);
+    // What it took in its last 10 ms went with it.
+    mustHaveBeenSmooth(collector, pods);
+  }, 120_000);
 
   it('counts no report twice that came on both ways', async () => {
     const { collector, by, first } = await system();
@@ -217,5 +246,5 @@ describe.skipIf(!requireNats())('exporter mode auto', () => {
       what: 'repetitions',
     });
     expect(collector.ingest.counters.appliedReports).toBe(collector.distinct);
-  }, 60_000);
+  }, 120_000);
 });
