@@ -1,0 +1,136 @@
+/**
+ * The gateway's side: 4 connections × 32 streams, each stream one exchange of request headers and a
+ * body of 1 KB in full duplex, ended by a half-close as neither server minds it. Bytes are laid out
+ * once, so that the client costs as little as it can.
+ */
+import { type ClientHttp2Session, connect } from 'node:http2';
+import { fileURLToPath } from 'node:url';
+import type { ServiceDefinition } from '@grpc/grpc-js';
+import { loadSync } from '@grpc/proto-loader';
+
+export const connectionCount = 4;
+export const streamsPerConnection = 32;
+
+/** Headers as an Envoy in front of a chat client sends them. */
+const requestHeaders: Record<string, string> = {
+  ':authority': 'models.example.com',
+  ':path': '/v1/chat/completions',
+  ':method': 'POST',
+  ':scheme': 'http',
+  'user-agent': 'OpenAI/Python 2.8.0',
+  accept: 'application/json',
+  'content-type': 'application/json',
+  authorization: 'Bearer sk-0123456789abcdef0123456789abcdef',
+  'x-forwarded-proto': 'http',
+  'x-forwarded-for': '192.0.2.7',
+  'x-envoy-expected-rq-timeout-ms': '600000',
+  'content-length': '1024',
+};
+
+function requestBody(): Buffer {
+  const start = '{"model":"bench","stream":true,"messages":[{"role":"user","content":"';
+  const end = '"}]}';
+  return Buffer.from(start + 'word '.repeat(205).slice(0, 1_024 - start.length - end.length) + end);
+}
+
+function frames(): (requestId: string) => Buffer {
+  const folder = fileURLToPath(new URL('../../../packages/picker/proto', import.meta.url));
+  const definition = loadSync('external_processor.proto', {
+    includeDirs: [folder],
+    keepCase: true,
+  });
+  const service = definition['envoy.service.ext_proc.v3.ExternalProcessor'] as ServiceDefinition;
+  const encode = (message: object): Buffer => service.Process!.requestSerialize(message);
+  const framed = (message: Buffer): Buffer => {
+    const head = Buffer.alloc(5);
+    head.writeUInt32BE(message.length, 1);
+    return Buffer.concat([head, message]);
+  };
+  const body = framed(encode({ request_body: { body: requestBody(), end_of_stream: true } }));
+  return (requestId) => {
+    const headers = Object.entries({ ...requestHeaders, 'x-request-id': requestId });
+    return Buffer.concat([
+      framed(
+        encode({
+          request_headers: {
+            headers: {
+              headers: headers.map(([key, value]) => ({ key, raw_value: Buffer.from(value) })),
+            },
+          },
+          protocol_config: { request_body_mode: 4, response_body_mode: 4 },
+        }),
+      ),
+      body,
+    ]);
+  };
+}
+
+export class ExchangeClient {
+  readonly #sessions: ClientHttp2Session[];
+  /** Requests with ids of their own, used again and again. */
+  readonly #requests: Buffer[];
+  #running = false;
+  #exchanges = 0;
+  #failed = 0;
+  #open = 0;
+  #onIdle: (() => void) | undefined;
+
+  constructor(port: number) {
+    const frame = frames();
+    this.#requests = Array.from({ length: 1_024 }, (_, i) => frame(`request-${i}`));
+    this.#sessions = Array.from({ length: connectionCount }, () =>
+      connect(`http://127.0.0.1:${port}`),
+    );
+  }
+
+  get exchanges(): number {
+    return this.#exchanges;
+  }
+
+  get failed(): number {
+    return this.#failed;
+  }
+
+  start(): void {
+    this.#running = true;
+    for (const session of this.#sessions) {
+      for (let i = 0; i < streamsPerConnection; i++) this.#exchange(session);
+    }
+  }
+
+  /** Resolves when the last exchange has ended. */
+  stop(): Promise<void> {
+    this.#running = false;
+    return new Promise((resolve) => {
+      this.#onIdle = () => {
+        for (const session of this.#sessions) session.close();
+        resolve();
+      };
+      if (this.#open === 0) this.#onIdle();
+    });
+  }
+
+  #exchange(session: ClientHttp2Session): void {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+    });
+    this.#open++;
+    let bytes = 0;
+    stream.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+    stream.on('error', () => {});
+    stream.on('close', () => {
+      // The destination in headers and metadata, and the echoed body.
+      if (bytes < 1_024 + 100) this.#failed++;
+      this.#exchanges++;
+      this.#open--;
+      if (this.#running) this.#exchange(session);
+      else if (this.#open === 0) this.#onIdle?.();
+    });
+    stream.end(this.#requests[this.#exchanges % this.#requests.length]);
+  }
+}

@@ -1,0 +1,25 @@
+/** One of the two servers in a process of its own, which tells its CPU time when asked. */
+import { Counters, extProcOptions, HealthState, startExtProcServer } from '@leadsman/picker';
+import { monotonicMs } from '@leadsman/service';
+import { startGrpcJsServer } from './grpc-js-server.ts';
+import { BenchScheduler } from './pick-among.ts';
+
+async function startPicker(): Promise<number> {
+  const listen = { host: '127.0.0.1', port: 0, reusePort: false };
+  const server = await startExtProcServer(extProcOptions(listen, undefined), {
+    scheduler: new BenchScheduler(),
+    health: new HealthState(),
+    counters: new Counters(),
+    nowMs: monotonicMs,
+  });
+  server.setPools([{ name: 'ns/pool', authorities: [] }]);
+  return server.ports[0]!;
+}
+
+const port = await (process.argv[2] === 'leadsman' ? startPicker() : startGrpcJsServer());
+process.on('message', () => {
+  const { user, system } = process.cpuUsage();
+  process.send?.({ cpuUs: user + system });
+});
+process.on('disconnect', () => process.exit(0));
+process.send?.({ port });
