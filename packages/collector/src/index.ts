@@ -12,6 +12,7 @@ export { expireAfterMsDefault } from './ingest/fleet.ts';
 export { FrameIngest, type FrameIngestOptions } from './ingest/frame-ingest.ts';
 export { tickMs } from './ingest/stall-guard.ts';
 export { registerCollectorMetrics } from './metrics.ts';
+export { type CollectorConfig, collectorConfigShape } from './service/config.ts';
 export { type EndpointJson, endpointJson } from './view/endpoint-json.ts';
 export * from './view/endpoint-state.ts';
 export {
