@@ -30,8 +30,9 @@ const sizes = [10, 100, 1_000, 10_000] as const;
 const promptBytes = 4_096;
 /** 2,000 picks/s, a busy worker: the table is refreshed every tenth pick. */
 const pickIntervalMs = 0.5;
-/** Every endpoint reports anew after so many picks, 50 ms. */
-const picksPerReport = 100;
+/** Every endpoint reports anew each 50 ms, a tenth of them at a time. */
+const picksPerReport = 10;
+const reportParts = 10;
 /** Requests in flight at once, so that releases and picks alternate as they do when serving. */
 const openMax = 64;
 const poolName = 'bench/pool';
@@ -125,7 +126,9 @@ async function measure(strategy: string, size: number, picks: number): Promise<F
     scheduler.firstToken(into.ticket);
   };
   const betweenPicks = (i: number): void => {
-    if (i % picksPerReport === 0) fleet.report(request.nowMs);
+    if (i % picksPerReport === 0) {
+      fleet.report(request.nowMs, (i / picksPerReport) % reportParts, reportParts);
+    }
     if (i % 20 === 0) scheduler.tick(request.nowMs);
   };
   for (let i = 0; i < picks / 2; i++) {

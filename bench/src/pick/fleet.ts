@@ -28,18 +28,17 @@ export class BenchFleet {
     this.#random = seededRandom(count);
     this.#ingest = new FrameIngest({ writer: new ViewWriter(view), nowMs });
     this.endpoints = Array.from({ length: count }, (_, index) => endpointAt(index));
-    this.report(nowMs);
+    this.report(nowMs, 0, 1);
     this.reader = new ViewReader(view);
     this.reader.refresh();
   }
 
-  /** A new report of every endpoint, as comes every 50 ms. */
-  report(nowMs: number): void {
+  /** New reports of the `part`-th of `parts` of the endpoints: engines do not report in step. */
+  report(nowMs: number, part: number, parts: number): void {
     this.#ingest.tick(nowMs, feedState.synced);
     this.#seq++;
-    this.objects.length = 0;
-    for (const endpoint of this.endpoints) {
-      this.#write(endpoint);
+    for (let at = part; at < this.endpoints.length; at += parts) {
+      this.#write(at);
       if (this.#frames.appendReport(this.#report, 10)) continue;
       this.#ingest.receive(this.#frames.finish(), nowMs);
       this.#frames.appendReport(this.#report, 10);
@@ -47,14 +46,15 @@ export class BenchFleet {
     this.#ingest.receive(this.#frames.finish(), nowMs);
   }
 
-  #write({ podName, address, port, destination }: Endpoint): void {
+  #write(at: number): void {
+    const { podName, address, port, destination } = this.endpoints[at]!;
     const object = {
       destination,
       running: Math.floor(this.#random() * 40),
       waiting: Math.floor(this.#random() * 8),
       kvCacheUsage: this.#random() * 0.6,
     };
-    this.objects.push(object);
+    this.objects[at] = object;
     const metrics = new Float64Array(metricsCount).fill(Number.NaN);
     metrics[metric.runningRequests] = object.running;
     metrics[metric.waitingRequests] = object.waiting;
