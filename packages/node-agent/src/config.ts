@@ -45,6 +45,13 @@ export const nodeAgentConfigShape = z
       .string()
       .default('')
       .describe('Label selector of pods to scrape; empty: only annotated ones.'),
+    scrapePort: z
+      .number()
+      .int()
+      .min(1)
+      .max(65_535)
+      .default(8_000)
+      .describe('Port of selected pods that name none by annotation.'),
     scrapeIntervalMs: z
       .number()
       .int()

@@ -10,6 +10,6 @@ await runMain(async () => {
     name: 'leadsman-node-agent',
   });
   const logger = createLogger({ name: 'node-agent', level: config.logLevel });
-  const agent = await startNodeAgent(config, { logger });
+  const agent = await startNodeAgent(config, { logger, env: process.env });
   onShutdown({ logger, stop: () => agent.stop(), graceMs: 5_000 });
 });

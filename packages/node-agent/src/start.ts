@@ -6,12 +6,15 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import { KubeClient, openAccess } from '@leadsman/kube';
 import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
 import { formatHostPort, senderIdBytes } from '@leadsman/wire';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Batcher } from './batch/batcher.ts';
 import { FlushLoop } from './batch/flush-loop.ts';
 import type { NodeAgentConfig } from './config.ts';
+import { Discovery, registerDiscoveryMetrics } from './discover/discovery.ts';
+import { PodScrapes } from './discover/pod-scrapes.ts';
 import { addFramesRoute } from './http/frames-route.ts';
 import { addTargetsRoute } from './http/targets-route.ts';
 import { registerBatchMetrics } from './metrics.ts';
@@ -20,6 +23,8 @@ import { createOutlet } from './outlet.ts';
 export interface NodeAgentDeps {
   logger: Logger;
   registry?: Registry;
+  /** Where a pod learns of its API server; needed with `scrapePods` only. */
+  env?: Readonly<Record<string, string | undefined>>;
 }
 
 export interface NodeAgent {
@@ -58,6 +63,9 @@ export async function startNodeAgent(
     if (result.status === 'taken') loop.wake();
     return result;
   };
+  const discovery = config.scrapePods
+    ? await startDiscovery(config, deps, registry, (frame) => take(frame, undefined))
+    : undefined;
   addFramesRoute(server, {
     take,
     forwarding: () => outlet.connected,
@@ -73,8 +81,42 @@ export async function startNodeAgent(
     batcher,
     stop: async () => {
       await server.close();
+      await discovery?.stop();
       loop.stop();
       await outlet.close();
     },
   };
+}
+
+/** Rejects when there is no way to the API server by configuration. */
+async function startDiscovery(
+  config: NodeAgentConfig,
+  deps: NodeAgentDeps,
+  registry: Registry,
+  take: (frame: Uint8Array) => void,
+): Promise<Discovery> {
+  const access = await openAccess({ kubeconfigFile: config.kubeconfig, env: deps.env ?? {} });
+  const scrapes = new PodScrapes({
+    nodeName: config.nodeName,
+    intervalMs: config.scrapeIntervalMs,
+    targetsMax: config.targetsMax,
+    sender: { id: randomBytes(senderIdBytes), epoch: Date.now() },
+    take,
+    nowMs: monotonicMs,
+    unixMs: Date.now,
+    random: Math.random,
+    onError: (err, pod) => deps.logger.warn({ err, pod }, 'pod cannot be scraped'),
+  });
+  const discovery = new Discovery({
+    client: new KubeClient(access),
+    nodeName: config.nodeName,
+    selector: config.scrapeSelector,
+    portDefault: config.scrapePort,
+    scrapes,
+    logger: deps.logger,
+    random: Math.random,
+  });
+  registerDiscoveryMetrics(registry, discovery, scrapes);
+  discovery.start();
+  return discovery;
 }
