@@ -8,11 +8,15 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { RemoteEngineOptions } from '../engine-simulator/launch.ts';
-import { type EngineProcess, launchEngineSimulators } from '../engine-simulator/launch.ts';
+import {
+  type EngineProcess,
+  launchEngineSimulators,
+  type RemoteEngineOptions,
+} from '../engine-simulator/launch.ts';
 import { type Envoy, launchEnvoy } from '../launchers/envoy.ts';
 import { launchNats, type NatsServer } from '../launchers/nats.ts';
 import { gatewayBootstrap, gatewayListener } from './gateway-bootstrap.ts';
+import { agentFlags, pickerFlags, sidecarFlags, type TransportFlags } from './rig-flags.ts';
 import { nodeIp, nodeName, type RigPod, rigPods } from './rig-pod.ts';
 import { launchService, type ServiceProcess } from './service-process.ts';
 
@@ -40,7 +44,6 @@ export interface RigOptions {
   /** Aborting ends the start between two steps. */
   signal?: AbortSignal;
   onStep?: (text: string) => void;
-  onWarning?: (line: string) => void;
 }
 
 export class Rig {
@@ -112,72 +115,49 @@ export class Rig {
   }
 
   async startAgent(nodeIndex: number): Promise<void> {
-    const address = this.agents[nodeIndex]?.addresses.reports;
+    const name = nodeName(nodeIndex);
+    const node = { name, ip: nodeIp(nodeIndex, this.#subnet) };
+    const former = this.agents[nodeIndex]?.addresses;
     this.agents[nodeIndex] = await launchService({
       service: 'node-agent',
-      name: `agent of ${nodeName(nodeIndex)}`,
-      flags: {
-        'node-name': nodeName(nodeIndex),
-        'admin-host': nodeIp(nodeIndex, this.options.subnet ?? 0),
-        'admin-port': address === undefined ? 0 : portOf(address),
-        ...this.#transportFlags(),
-      },
+      name: `agent of ${name}`,
+      flags: agentFlags(node, this.#transport, former),
       listeners: ['reports'],
-      ...this.#warnings(),
     });
   }
 
   async startSidecar(index: number): Promise<void> {
     const pod = this.pods[index]!;
-    const agent = this.agents[pod.nodeIndex]!.addresses.reports!;
+    const given = {
+      endpoint: this.endpointOf(pod),
+      agent: this.agents[pod.nodeIndex]!.addresses.reports!,
+      scrapeIntervalMs: this.options.scrapeIntervalMs ?? 50,
+      subnet: this.#subnet,
+    };
     this.sidecars[index] = await launchService({
       service: 'sidecar',
       name: `sidecar of ${pod.name}`,
-      flags: {
-        'engine-host': pod.ip,
-        'engine-ports': portOf(this.endpointOf(pod)),
-        'scrape-interval-ms': this.options.scrapeIntervalMs ?? 50,
-        'pod-uid': pod.uid,
-        'pod-name': pod.name,
-        'pod-namespace': 'demo',
-        'pod-ip': pod.ip,
-        'node-name': pod.node,
-        'host-ip': nodeIp(pod.nodeIndex, this.options.subnet ?? 0),
-        'agent-port': portOf(agent),
-        'local-address': pod.ip,
-        'admin-host': pod.ip,
-        'admin-port': 0,
-        ...this.#transportFlags(),
-      },
+      flags: sidecarFlags(pod, given, this.#transport),
       listeners: ['admin'],
-      ...this.#warnings(),
     });
   }
 
   async startPicker(): Promise<void> {
-    const before = this.picker?.addresses;
-    const directPort = before?.direct === undefined ? undefined : portOf(before.direct);
+    const direct = this.options.transport === 'direct';
+    const given = {
+      poolPath: this.poolPath,
+      strategyPath: this.strategyPath,
+      staleAfterMs: this.#staleAfterMs,
+      direct,
+    };
     this.picker = await launchService({
       service: 'picker',
       name: 'picker',
       flags: {
-        'ext-proc-host': '127.0.0.1',
-        'ext-proc-port': before?.ext_proc === undefined ? 0 : portOf(before.ext_proc),
-        'health-port': 0,
-        'admin-host': '127.0.0.1',
-        'admin-port': before?.admin === undefined ? 0 : portOf(before.admin),
-        'pool-source': 'file',
-        'pool-file': this.poolPath,
-        'direct-host': '127.0.0.1',
-        'direct-port': this.options.transport === 'direct' ? (directPort ?? 0) : undefined,
-        'config-file': this.strategyPath,
-        'stale-after-ms': this.options.staleAfterMs,
-        'replica-name': 'picker-0',
-        'nats-url': this.nats?.url,
+        ...pickerFlags(given, this.nats?.url, this.picker?.addresses),
         ...this.options.pickerFlags,
       },
-      listeners: ['ext_proc', 'admin', ...(this.options.transport === 'direct' ? ['direct'] : [])],
-      ...this.#warnings(),
+      listeners: ['ext_proc', 'admin', ...(direct ? ['direct'] : [])],
     });
   }
 
@@ -237,18 +217,20 @@ export class Rig {
   }
 
   #writeStrategy(strategy: string): Promise<void> {
-    const { staleAfterMs = 2_000 } = this.options;
-    return writeFile(this.strategyPath, JSON.stringify({ default: { strategy, staleAfterMs } }));
+    const pool = { strategy, staleAfterMs: this.#staleAfterMs };
+    return writeFile(this.strategyPath, JSON.stringify({ default: pool }));
   }
 
-  #transportFlags(): Record<string, string> {
-    if (this.nats !== undefined) return { 'nats-url': this.nats.url };
-    return { 'collector-url': `grpc://${this.picker?.addresses.direct}` };
+  get #subnet(): number {
+    return this.options.subnet ?? 0;
   }
 
-  #warnings(): { onWarning?: (line: string) => void } {
-    const { onWarning } = this.options;
-    return onWarning === undefined ? {} : { onWarning };
+  get #staleAfterMs(): number {
+    return this.options.staleAfterMs ?? 2_000;
+  }
+
+  get #transport(): TransportFlags {
+    return { natsUrl: this.nats?.url, directAddress: this.picker?.addresses.direct };
   }
 
   #step(text: string): void {
@@ -262,8 +244,4 @@ async function allStarted(parts: readonly Promise<void>[]): Promise<void> {
   for (const result of await Promise.allSettled(parts)) {
     if (result.status === 'rejected') throw result.reason;
   }
-}
-
-function portOf(address: string): number {
-  return Number(address.slice(address.lastIndexOf(':') + 1));
 }

@@ -16,8 +16,6 @@ export interface ServiceOptions {
   flags: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Listeners without which it is not up. */
   listeners: readonly string[];
-  /** Log lines of level warn and above, for people. */
-  onWarning?: (line: string) => void;
 }
 
 export interface ServiceProcess {
@@ -47,7 +45,7 @@ export async function launchService(options: ServiceOptions): Promise<ServicePro
     command: process.execPath,
     args: [fileURLToPath(new URL(main, import.meta.url)), ...flagList(options.flags)],
     env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? compileCache },
-    onLine: (line) => readLogLine(line, addresses, options.onWarning),
+    onLine: (line) => readLogLine(line, addresses),
   });
   await waitUntil(
     () =>
@@ -86,17 +84,12 @@ function flagList(flags: ServiceOptions['flags']): string[] {
 }
 
 interface LogLine {
-  level?: string;
   msg?: string;
   listener?: string;
   address?: string;
 }
 
-function readLogLine(
-  line: string,
-  addresses: Record<string, string>,
-  onWarning: ((line: string) => void) | undefined,
-): void {
+function readLogLine(line: string, addresses: Record<string, string>): void {
   if (!line.startsWith('{')) return;
   let entry: LogLine;
   try {
@@ -106,8 +99,5 @@ function readLogLine(
   }
   if (entry.msg === 'listening' && entry.listener !== undefined && entry.address !== undefined) {
     addresses[entry.listener] = entry.address;
-  }
-  if (entry.level === 'warn' || entry.level === 'error' || entry.level === 'fatal') {
-    onWarning?.(line);
   }
 }
