@@ -99,14 +99,23 @@ describe('expected-work', () => {
     const words = new Int32Array(rig.memory.remote);
     words[remoteHeader.replicas] = 2;
     words[remoteHeader.shareDelayMs] = 20;
-    const first = passBy(rig, { promptTokens: 500 }).endpoint!.index;
-    const second = passBy(rig, { promptTokens: 100 }).endpoint!.index;
+    const first = passBy(rig, { requestId: 'a', promptTokens: 500 }).endpoint!.index;
+    const second = passBy(rig, { requestId: 'b', promptTokens: 100 }).endpoint!.index;
     expect(second).toBe(1 - first);
-    expect(passBy(rig).endpoint!.index).toBe(second);
+    expect(passBy(rig, { requestId: 'c', promptTokens: 500 }).endpoint!.index).toBe(second);
     const later = Array.from({ length: 40 }, (_, i) => {
-      return passBy(rig, { promptTokens: 500, nowMs: nowMs + 50 * (i + 1) }).endpoint!.index;
+      const facts = { requestId: `d${i}`, promptTokens: 500, nowMs: nowMs + 50 * (i + 1) };
+      return passBy(rig, facts).endpoint!.index;
     });
     expect(new Set(later).size).toBe(2);
+  });
+
+  it('keeps a long prompt away from where many requests decode', async () => {
+    const rig = await rigOf(2);
+    rig.inFlight.add(0, InFlightField.decoding, 40);
+    rig.inFlight.add(1, InFlightField.pendingTokens, 10_000);
+    expect(passBy(rig, { promptTokens: 500 }).endpoint!.index).toBe(0);
+    expect(passBy(rig, { promptTokens: 30_000 }).endpoint!.index).toBe(1);
   });
 
   it('prefers endpoints that have the adapter, unless they are far busier', async () => {

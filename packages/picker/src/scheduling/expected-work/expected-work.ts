@@ -4,16 +4,18 @@
  * For an endpoint i, in prefill tokens (the weights are in parameters.ts):
  *
  * ```
- *   J = (Q + M + ω·u + β·D) / s + κ·max(0, K + p + ō − 0.92·C) + L
+ *   J = (Q + M + ω·u + (β + λ·v)·D + γ·K) / s + κ·max(0, K + p + ō − 0.92·C) + L
  *
  *   p, u  prompt tokens of this request; those of them that i has not cached, by the prefix index
  *   Q     uncached prompt tokens of requests at i without a first token: the ledger's, plus ū for
  *         each waiting request in i's report that no ledger knew of at the time of the report
  *   M     a guess at what the other replicas sent since they last told: half of what we did, each
  *   D     requests at i past their first token: the ledger's, plus the reported, unknown ones
+ *   v     what u exceeds eight times ū by: a long prompt stalls all who decode beside it
  *   s     speed of i against its pool, learned
  *   K, C  KV tokens in use (reported, plus what was sent since; at least the ledger's prompts),
  *         and the capacity
+ *   γ     0 unless configured, see parameters.ts
  *   L     work of loading the request's LoRA adapter where it has not been seen
  *   ū, ō  running means of uncached prompt tokens and of output tokens
  * ```
@@ -49,6 +51,7 @@ export class ExpectedWork implements Strategy {
   #best = -1;
   #bestWork = Number.POSITIVE_INFINITY;
   #ties = 0;
+  #requestId = '';
 
   constructor(parameters: ExpectedWorkParameters = expectedWorkParameters) {
     this.#p = parameters;
@@ -67,8 +70,7 @@ export class ExpectedWork implements Strategy {
       this.#considerHolders(context, candidates, count);
       if (isAdapter(context)) this.#considerLoaded(context, candidates, count);
     }
-    const index = context.table.index[candidates[this.#best]!]!;
-    this.#recent.add(index, uncachedTokens(context, index), context.nowMs);
+    this.#noteSend(context, candidates[this.#best]!);
     return this.#best;
   }
 
@@ -83,17 +85,27 @@ export class ExpectedWork implements Strategy {
     const decoding = ledger.decoding(index) + table.unseenRequests[position]! - unseenWaiting;
     const own = uncachedTokens(context, index);
     const kvTokens = kvTokensInUse(context, position);
+    const stalling = Math.max(0, own - p.stallFromMeans * means.uncachedTokens);
     const work =
       queued +
       unheard +
       p.ownWeight * own +
-      (p.decodingTokens + p.stallWeight * own) * decoding +
+      (p.decodingTokens + p.stallWeight * stalling) * decoding +
       p.kvTokenWeight * kvTokens;
     return (
       work / table.speed[position]! +
       p.kvOverflowWeight * this.#kvOverflowTokens(context, position, kvTokens) +
       this.#adapterTokens(context, position)
     );
+  }
+
+  /** The choice will be sent there; later choices for the same request are fallbacks. */
+  #noteSend(context: PickContext, position: number): void {
+    const { requestId } = context.request;
+    if (requestId !== '' && requestId === this.#requestId) return;
+    this.#requestId = requestId;
+    const index = context.table.index[position]!;
+    this.#recent.add(index, uncachedTokens(context, index), context.nowMs);
   }
 
   #consider(context: PickContext, candidates: Int32Array, slot: number): void {
