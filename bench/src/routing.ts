@@ -1,9 +1,13 @@
 /**
- * `npm run bench -- routing [--seeds N] [--only TEXT]`: picking policies against each other on
- * modelled fleets. Everything is simulated but the picking: `expected-work` is the scheduler and
- * the replica exchange that serve. A run repeats exactly under its seeds; see docs/routing.md.
+ * `npm run bench -- routing`: picking policies against each other on modelled fleets. Everything
+ * is simulated but the picking: `expected-work` is the scheduler and the replica exchange that
+ * serve. A run repeats exactly under its seeds; see docs/routing.md.
+ *
+ * Arguments: `--seeds N` (1 … N, 4 unless given), `--only TEXT` (scenarios whose name has it),
+ * `--parameters JSON` (weights of expected-work), `--share-ms N` (between two messages of a
+ * replica).
  */
-import { configForStrategy } from '@leadsman/picker';
+import { configForStrategy, type SchedulingConfig } from '@leadsman/picker';
 import type { BenchOptions } from './main.ts';
 import { measure, type ScenarioResult } from './routing/measure.ts';
 import { scenarios } from './routing/scenario.ts';
@@ -13,21 +17,24 @@ import { missedTargets } from './routing/targets.ts';
 export const about = 'picking policies on modelled fleets: time to first token, end to end';
 
 const seedsDefault = 4;
+/** A smoke run simulates this part of each scenario's time, and leaves the large fleets out. */
+const smokeScale = 0.02;
+const smokePodsMax = 8;
 
 export async function run(options: BenchOptions): Promise<Record<string, unknown>> {
-  const only = argument(options.args, '--only') ?? '';
-  const seedsWanted = Number(argument(options.args, '--seeds') ?? seedsDefault);
+  const only = argument(options, '--only') ?? '';
+  const seedsWanted = Number(argument(options, '--seeds') ?? seedsDefault);
   if (!Number.isInteger(seedsWanted) || seedsWanted < 1) throw new RangeError('--seeds');
   const seeds = options.smoke ? [1] : Array.from({ length: seedsWanted }, (_, i) => i + 1);
-  const scale = options.smoke ? 0.02 : 1;
-  const config = await configForStrategy('expected-work');
+  const scale = options.smoke ? smokeScale : 1;
+  const config = await configOf(options);
   const print = (text: string) => {
     if (!options.json) process.stdout.write(`${text}\n`);
   };
   const results: ScenarioResult[] = [];
   for (const scenario of scenarios) {
     if (!scenario.name.includes(only)) continue;
-    if (options.smoke && scenario.pods > 8) continue;
+    if (options.smoke && scenario.pods > smokePodsMax) continue;
     const result = measure(scenario, config, { seeds, scale });
     results.push(result);
     print(tableOf(result));
@@ -40,7 +47,19 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
   return { seeds, scale, results, missed };
 }
 
-function argument(args: readonly string[], name: string): string | undefined {
-  const at = args.indexOf(name);
-  return at < 0 ? undefined : args[at + 1];
+async function configOf(options: BenchOptions): Promise<SchedulingConfig> {
+  const config = await configForStrategy('expected-work');
+  const parameters = JSON.parse(argument(options, '--parameters') ?? '{}');
+  const shareMs = Number(argument(options, '--share-ms') ?? config.replicas.shareIntervalMs);
+  if (!(shareMs > 0)) throw new RangeError('--share-ms');
+  return {
+    ...config,
+    default: { ...config.default, choice: { strategy: { type: 'expected-work', parameters } } },
+    replicas: { ...config.replicas, shareIntervalMs: shareMs },
+  };
+}
+
+function argument(options: BenchOptions, name: string): string | undefined {
+  const at = options.args.indexOf(name);
+  return at < 0 ? undefined : options.args[at + 1];
 }
