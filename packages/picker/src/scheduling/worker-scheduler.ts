@@ -190,10 +190,9 @@ export class WorkerScheduler implements Scheduler {
       this.#options.history?.write(index, prompt.blocks(), recent);
     }
     if (request.promptTokens > 0) means.sent(promptTokens, uncached);
-    if (request.model !== '' && !table.adapters.isBaseModel(request.model)) {
-      if (table.adapters.active[position]! >= 0) {
-        table.adapters.markSent(request.model, position, request.nowMs);
-      }
+    // Only adapters that an engine has named: clients may send any text as a model.
+    if (table.adapters.isKnown(request.model)) {
+      table.adapters.markSent(request.model, position, request.nowMs);
     }
     into.status = 'picked';
     into.reason = table.trust[position] === 0 ? '' : 'last_resort';
