@@ -1,4 +1,7 @@
 /** Every variable that the chart sets exists in its process, with a value that it accepts. */
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { collectorConfigShape } from '@leadsman/collector';
 import { mutatePod, readSidecarTemplate } from '@leadsman/injector';
 import { injectorConfigShape } from '@leadsman/injector/config';
@@ -9,6 +12,8 @@ import { sidecarConfigShape } from '@leadsman/sidecar';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { type Manifest, renderChart } from './cluster.ts';
+
+const run = promisify(execFile);
 
 const shapes = {
   'picker.mjs': pickerConfigShape,
@@ -66,6 +71,31 @@ function checkAll(manifests: readonly Manifest[]): string[] {
   }
   return seen.sort();
 }
+
+it('the dashboards ask only for metrics that exist', async () => {
+  const values = { dashboards: { enabled: true } };
+  const board = (await renderChart({ name: 'lm', namespace: 'n' }, values)).find(
+    ({ data }) => data?.['leadsman.json'] !== undefined,
+  );
+  const named = new Set(String(board?.data['leadsman.json']).match(/leadsman_[a-z0-9_]+/g));
+  expect(named.size).toBeGreaterThan(5);
+  const { stdout } = await run(
+    'git',
+    ['grep', '-hoE', 'leadsman_[a-z0-9_]+', '--', 'packages/*.ts'],
+    {
+      cwd: fileURLToPath(new URL('../../..', import.meta.url)),
+      maxBuffer: 16 * 1024 * 1024,
+    },
+  );
+  // Names of a family are put together from a prefix that the sources have.
+  const written = [...new Set(stdout.split('\n'))].filter((name) => name !== '');
+  for (const name of named) {
+    const known = written.some(
+      (one) => name === one || (one.endsWith('_') && name.startsWith(one)),
+    );
+    expect(known, name).toBe(true);
+  }
+});
 
 describe('the settings that the chart makes', () => {
   it.each([
