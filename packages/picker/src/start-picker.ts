@@ -189,6 +189,7 @@ async function start(
   const picks = new Uint32Array(shared.picks);
   addPickerRoutes(admin, {
     pools: () => pools.status(),
+    membership: () => membership.state?.(),
     reader: new ViewReader(shared.view),
     inFlight: requests,
     picks: (position) => Atomics.load(picks, position),

@@ -35,6 +35,7 @@ describe('the routes of the picker', () => {
           reasons: ['pod c is not ready'],
         },
       ],
+      membership: () => ({ foreign: { 'serving/other': 'another Service' } }),
       reader: new ViewReader(fleet.view),
       inFlight: (index) => index + 5,
       picks: (index) => index + 50,
@@ -56,6 +57,7 @@ describe('the routes of the picker', () => {
           reasons: ['pod c is not ready'],
         },
       ],
+      membership: { foreign: { 'serving/other': 'another Service' } },
     });
   });
 

@@ -22,6 +22,8 @@ export type PickerEndpointJson = {
 
 export interface AdminDeps {
   pools: () => PoolStatus[];
+  /** What the membership says about itself; undefined where it has nothing to say. */
+  membership: () => object | undefined;
   /** Must belong to these routes alone. */
   reader: ViewReader;
   inFlight: (index: number) => number;
@@ -42,6 +44,7 @@ export function addPickerRoutes(server: FastifyInstance, deps: AdminDeps): void 
       endpoints: pool.endpoints.length,
       reasons: pool.reasons,
     })),
+    membership: deps.membership(),
   }));
   server.get('/v1/endpoints', () => ({ endpoints: endpointsOf(deps) }));
   server.post('/v1/reload', async (_, reply) => {

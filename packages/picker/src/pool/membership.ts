@@ -18,5 +18,7 @@ export interface MembershipSource {
   start(listener: MembershipListener): void;
   /** `undefined` once every pool has been read at least once, else what is missing. */
   notSynced(): string | undefined;
+  /** What the source itself can say to people: its watches, the pools it leaves to others. */
+  state?(): object;
   stop(): Promise<void>;
 }
