@@ -17,9 +17,9 @@ export const sidecarTemplateShape = z.strictObject({
   env: z.record(z.string().regex(/^[A-Z_][A-Z0-9_]*$/), z.string()).default({}),
   resources: z
     .strictObject({
-      requests: z.record(z.string(), quantity).default({ cpu: '20m', memory: '64Mi' }),
+      requests: z.record(z.string(), quantity).default({ cpu: '20m', memory: '96Mi' }),
       // No CPU limit: a throttled scraper is late, and 20m is a rounding error beside an engine.
-      limits: z.record(z.string(), quantity).default({ memory: '160Mi' }),
+      limits: z.record(z.string(), quantity).default({ memory: '192Mi' }),
     })
     .prefault({}),
   /**
