@@ -21,6 +21,7 @@ export interface SampleOptions {
   value?: number;
   flags?: number;
   reason?: number;
+  engineRanks?: number;
 }
 
 export function sampleReport(options: SampleOptions = {}): Report {
@@ -32,7 +33,7 @@ export function sampleReport(options: SampleOptions = {}): Report {
     rank: 0,
     flags: options.flags ?? 0,
     reason: options.reason ?? reason.ok,
-    engineRanks: 1,
+    engineRanks: options.engineRanks ?? 1,
     epoch: options.epoch ?? 1,
     seq,
     ageMs: options.ageMs ?? 0,

@@ -30,6 +30,8 @@ const seqWord = reportOffset.seq / 8;
 const ageWord = reportOffset.ageMs / 8;
 const keyInt = reportOffset.podKey / 4;
 const portInt = reportOffset.port / 4;
+/** Reason in the lowest byte, engine ranks in the next. */
+const reasonInt = reportOffset.reason / 4;
 const bodyKeyInt = bodyInt.report + keyInt;
 
 export interface FleetOptions {
@@ -68,9 +70,19 @@ export class Fleet {
     return this.#early.size;
   }
 
-  /** The ranks record of a slot, as on the wire; only with `keepRanks`. */
+  /**
+   * The ranks record of a slot, as on the wire; only with `keepRanks`. An engine that came back
+   * with one rank sends none any more: what its former self said is not shown as its own.
+   */
   ranksRecord(slot: number): Uint8Array | undefined {
-    return this.#ranks?.get(slot);
+    const record = this.#ranks?.get(slot);
+    if (record === undefined) return undefined;
+    const { bodyFloats, bodyInts } = this.#writer.memory;
+    const at = slot * bodyWords + bodyWord.report;
+    const engineRanks = (bodyInts[at * 2 + reasonInt]! >>> 8) & 0xff;
+    const view = new DataView(record.buffer, record.byteOffset, record.length);
+    const isCurrent = engineRanks > 1 && view.getFloat64(24, true) === bodyFloats[at + epochWord]!;
+    return isCurrent ? record : undefined;
   }
 
   /**
@@ -196,7 +208,7 @@ export class Fleet {
       this.#counters.withdrawnReports++;
       return;
     }
-    const failed = ((ints[word * 2 + reportOffset.reason / 4] ?? 0) & 0xff) !== 0;
+    const failed = ((ints[word * 2 + reasonInt] ?? 0) & 0xff) !== 0;
     // A failed scrape tells of a living pod, however old the last numbers are.
     if (!failed && nowMs - measuredAtMs > this.#expireAfterMs) {
       this.#counters.expiredReports++;

@@ -234,11 +234,28 @@ test('attributes that are no text are refused, the report beside them is not', (
 
 test('rank numbers are kept with the report they belong to', () => {
   const fleet = setup();
-  fleet.receive(fleet.sender.frame([reportRecord({ seq: 2 }), ranksRecord({ seq: 2 }, [9, 0])]));
+  const report = reportRecord({ seq: 2, engineRanks: 2 });
+  fleet.receive(fleet.sender.frame([report, ranksRecord({ seq: 2 }, [9, 0])]));
   fleet.receive(fleet.sender.frame([ranksRecord({ seq: 1 }, [1, 1, 1])]));
   const kept = decodeRanks(fleet.ingest.ranksRecord(fleet.slot())!);
   expect(kept.ranks.map((rank) => rank.waitingRequests)).toEqual([9, 0]);
   fleet.receive(fleet.sender.frame([goneRecord({ seq: 3 })]));
+  expect(fleet.ingest.ranksRecord(0)).toBeUndefined();
+});
+
+test('rank numbers end with the ranks, and with the engine that had them', () => {
+  const fleet = setup();
+  const withRanks = (epoch: number) => {
+    const report = reportRecord({ epoch, engineRanks: 2 });
+    fleet.receive(fleet.sender.frame([report, ranksRecord({ epoch }, [9, 0])]));
+  };
+  withRanks(1);
+  expect(fleet.ingest.ranksRecord(0)).toBeDefined();
+  fleet.report({ seq: 2, engineRanks: 1 });
+  expect(fleet.ingest.ranksRecord(0)).toBeUndefined();
+  withRanks(2);
+  expect(fleet.ingest.ranksRecord(0)).toBeDefined();
+  fleet.report({ epoch: 3, engineRanks: 4 });
   expect(fleet.ingest.ranksRecord(0)).toBeUndefined();
 });
 

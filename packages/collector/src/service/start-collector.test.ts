@@ -55,7 +55,7 @@ async function send(records: SampleRecord[], expected: number) {
 test('endpoints as JSON: numbers with their state and age, unknown is null', async () => {
   await send(
     [
-      reportRecord({ uid: 'pod-a', value: 3, ageMs: 25 }),
+      reportRecord({ uid: 'pod-a', value: 3, ageMs: 25, engineRanks: 2 }),
       attributesRecord({ uid: 'pod-a', podName: 'engine-0', models: ['tiny'], loraRunning: [] }),
       ranksRecord({ uid: 'pod-a' }, [2, 1]),
       reportRecord({ uid: 'pod-b', value: Number.NaN, reason: reason.noSeries }),
