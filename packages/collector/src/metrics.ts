@@ -118,6 +118,12 @@ function registerLinkCounters(registry: Registry, snapshot: () => CollectorSnaps
       'Messages that waited too long.',
       (of) => of.nats?.counters.droppedLate,
     ],
+    [
+      'direct_streams_refused_total',
+      'Senders beyond the bound.',
+      (of) => of.direct?.refusedStreams,
+    ],
+    ['direct_streams_failed_total', 'Streams that broke off.', (of) => of.direct?.failedStreams],
     ['remote_failovers_total', 'Watched collectors that ended.', (of) => of.remote?.failovers],
     ['remote_connect_errors_total', 'Collectors not reached.', (of) => of.remote?.connectErrors],
   ];

@@ -1,0 +1,37 @@
+import { Registry } from 'prom-client';
+import { expect, test } from 'vitest';
+import type { CollectorSnapshot } from './collector-core.ts';
+import { createIngestCounters } from './ingest/counters.ts';
+import { registerCollectorMetrics } from './metrics.ts';
+import { feedState } from './view/layout.ts';
+
+const snapshot: CollectorSnapshot = {
+  ingest: { ...createIngestCounters(), frames: 7, olderReports: 3 },
+  endpoints: 2,
+  endpointsMax: 64,
+  senders: 1,
+  notes: 0,
+  feed: feedState.synced,
+  tornSlots: 0,
+  nats: undefined,
+  direct: { streams: 4, refusedStreams: 5, failedStreams: 6 },
+  remote: undefined,
+};
+
+test('what a collector refused or lost is on its metrics page', async () => {
+  const registry = new Registry();
+  registerCollectorMetrics(registry, () => snapshot);
+  const text = await registry.metrics();
+  expect(text).toContain('leadsman_collector_frames_total 7');
+  expect(text).toContain('leadsman_collector_reports_total{result="older"} 3');
+  expect(text).toContain('leadsman_collector_direct_streams 4');
+  expect(text).toContain('leadsman_collector_direct_streams_refused_total 5');
+  expect(text).toContain('leadsman_collector_direct_streams_failed_total 6');
+});
+
+test('a collector that has said nothing yet has no gauges, rather than zeros', async () => {
+  const registry = new Registry();
+  registerCollectorMetrics(registry, () => undefined);
+  const text = await registry.metrics();
+  expect(text).not.toMatch(/^leadsman_collector_endpoints /m);
+});
