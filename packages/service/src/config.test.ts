@@ -69,6 +69,13 @@ describe('readConfig', () => {
     expect(problemsOf(['--mode'])).toEqual(['--mode: needs a value']);
   });
 
+  it('knows no flag by what every object inherits', () => {
+    expect(problemsOf(['--constructor=1', '--toString'])).toEqual([
+      'unknown flag: --constructor',
+      'unknown flag: --toString',
+    ]);
+  });
+
   it('freezes the result', () => {
     expect(Object.isFrozen(read([]))).toBe(true);
   });

@@ -116,7 +116,7 @@ function readFlags(
     if (token.kind === 'positional') problems.push(`unexpected argument: ${token.value}`);
     if (token.kind !== 'option' || token.name === 'help') continue;
     const value = values[token.name];
-    if (!(token.name in options)) problems.push(`unknown flag: ${token.rawName}`);
+    if (!Object.hasOwn(options, token.name)) problems.push(`unknown flag: ${token.rawName}`);
     else if (options[token.name]?.type === 'string' && typeof value !== 'string') {
       problems.push(`${token.rawName}: needs a value`);
     } else if (options[token.name]?.type === 'boolean' && token.value !== undefined) {
