@@ -23,8 +23,8 @@ describe.skipIf(!requireEnvoy())('FULL_DUPLEX_STREAMED', () => {
       // Envoy then sees the trailers of HTTP/1.1 clients.
       edit: (text) =>
         text.replace(
-          'stat_prefix: gateway\n',
-          'stat_prefix: gateway\n          http_protocol_options: {enable_trailers: true}\n',
+          /( *)stat_prefix: gateway\n/,
+          '$1stat_prefix: gateway\n$1http_protocol_options: { enable_trailers: true }\n',
         ),
     });
   });

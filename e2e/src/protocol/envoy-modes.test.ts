@@ -2,7 +2,7 @@
 import { requireEnvoy, waitUntil } from '@leadsman/testing';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { destinationHeader, type Mode } from './client.ts';
-import { type Gateway, startGateway } from './gateway.ts';
+import { type Gateway, startGateway, withoutBlock } from './gateway.ts';
 import { type PickerUnderTest, startPickerUnderTest } from './picker-under-test.ts';
 import { sha256, startUpstream, type Upstream } from './upstream.ts';
 
@@ -27,10 +27,11 @@ describe.skipIf(!requireEnvoy()).each(modes)('request_body_mode %s', (mode) => {
       pickers: [picker.port],
       plaintext: true,
       edit: (text) =>
-        text
-          .replace('request_body_mode: FULL_DUPLEX_STREAMED', `request_body_mode: ${mode}`)
-          // The picker alone must see to it that a client does not choose.
-          .replace(/ +- name: strip_client_pick\n(?: {12}.*\n)+/, ''),
+        // The picker alone must see to it that a client does not choose.
+        withoutBlock(text, '- name: strip_client_pick').replace(
+          'request_body_mode: FULL_DUPLEX_STREAMED',
+          `request_body_mode: ${mode}`,
+        ),
     });
   });
   afterAll(async () => {

@@ -75,10 +75,19 @@ function adapt(text: string, setup: GatewaySetup): string {
       setup.pickers.map((port) => `${indent}${before}port_value: ${port}${after}`).join('\n'),
     );
   if (setup.plaintext) {
-    adapted = adapted
-      .replace(/ +transport_socket:\n(?: {4}.*\n){5}/, '')
-      .replace(/ +transport_socket:\n(?: {6}.*\n){5}/, '')
-      .replace(/ +tls_options:.*\n/, '');
+    adapted = withoutBlock(withoutBlock(adapted, 'transport_socket:'), 'tls_options:');
   }
   return adapted;
+}
+
+/** Takes out the first line that begins with `start` and all lines that are indented below it. */
+export function withoutBlock(text: string, start: string): string {
+  const lines = text.split('\n');
+  const indent = (line: string): number => line.search(/\S/);
+  const from = lines.findIndex((line) => line.trim().startsWith(start));
+  if (from < 0) return text;
+  let to = from + 1;
+  while (to < lines.length && indent(lines[to]!) > indent(lines[from]!)) to++;
+  lines.splice(from, to - from);
+  return lines.join('\n');
 }
