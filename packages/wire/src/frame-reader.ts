@@ -22,9 +22,10 @@ import {
   frameRecordsMax,
   recordHeaderBytes,
 } from './limits.ts';
+import { metricsCount } from './metric.ts';
 import { podKeyText } from './pod-key.ts';
 import { checkRanks } from './ranks.ts';
-import { checkReport } from './report.ts';
+import { checkReport, reportOffset } from './report.ts';
 
 export class FrameReader {
   /** The frame's bytes, from its first. */
@@ -146,11 +147,24 @@ export class FrameReader {
   }
 
   #checkRecord(type: number, offset: number, length: number): void {
-    if (type === recordType.report) checkReport(this.view, offset, length);
-    else if (type === recordType.attributes) checkAttributes(this.view, offset, length);
+    if (type === recordType.report) {
+      checkReport(this.view, offset, length);
+      this.#blankUnstated(offset);
+    } else if (type === recordType.attributes) checkAttributes(this.view, offset, length);
     else if (type === recordType.ranks) checkRanks(this.view, offset, length);
     else if (type === recordType.gone) checkGone(this.view, offset, length);
     else this.unknownRecords++;
+  }
+
+  /**
+   * A sender of a minor revision may state fewer numbers than there are words: what lies in the
+   * rest is no number of anybody, and a 0 there would look like an idle engine.
+   */
+  #blankUnstated(report: number): void {
+    const stated = this.view.getUint16(report + reportOffset.metricsCount, true);
+    if (stated >= metricsCount) return;
+    const first = (report + reportOffset.metrics) / 8;
+    this.words.fill(Number.NaN, first + stated, first + metricsCount);
   }
 
   #reserve(length: number): void {

@@ -5,9 +5,11 @@ import { WireError } from './error.ts';
 import { recordType } from './frame.ts';
 import { FrameReader } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
+import { decodeGone, encodeGone } from './gone.ts';
 import { reportBytes } from './limits.ts';
 import { metricsCount } from './metric.ts';
 import { podKeyFromUid } from './pod-key.ts';
+import { decodeRanks, encodeRanks } from './ranks.ts';
 import { type Report, readReport, writeReport } from './report.ts';
 
 const counter = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER });
@@ -38,10 +40,32 @@ function readAll(frame: Uint8Array): void {
       const payload = reader.bytes.subarray(reader.offset, reader.offset + reader.length);
       if (reader.type === recordType.report) readReport(payload);
       if (reader.type === recordType.attributes) decodeAttributes(payload);
+      if (reader.type === recordType.ranks) decodeRanks(payload);
+      if (reader.type === recordType.gone) decodeGone(payload);
     }
   } catch (error) {
     if (!(error instanceof WireError)) throw error;
   }
+}
+
+/** One record of each other kind, about the same target. */
+function appendOthers(writer: FrameWriter, { podKey, port, epoch, seq }: Report): void {
+  const about = { podKey, port, epoch };
+  const text = { podName: 'p', namespace: '', nodeName: '', engine: 'e', engineVersion: '' };
+  const { bytes } = encodeAttributes({
+    ...about,
+    ...text,
+    revision: seq,
+    metricsPort: '',
+    reporter: '',
+    models: ['m'],
+    loraRunning: ['a'],
+    loraWaiting: undefined,
+  });
+  writer.append(recordType.attributes, bytes);
+  const rank = { rank: 1, runningRequests: 1, waitingRequests: 2, kvCacheUsageRatio: Number.NaN };
+  writer.append(recordType.ranks, encodeRanks({ ...about, seq, ranks: [rank] }));
+  writer.append(recordType.gone, encodeGone({ ...about, seq }));
 }
 
 it('a report survives the round trip', () => {
@@ -99,6 +123,7 @@ it('a frame with any bytes changed is read whole or refused', () => {
         for (const report of list) {
           writeReport(report, bytes);
           writer.appendReport(bytes, 0);
+          appendOthers(writer, report);
         }
         const frame = writer.finish();
         for (const { at, byte } of changes) frame[at % frame.length] = byte;

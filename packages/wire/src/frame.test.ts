@@ -165,6 +165,22 @@ describe('a frame', () => {
     expect(readReport(grown)).toEqual(report());
   });
 
+  it('reads numbers that a report does not state as unknown, whatever lies there', () => {
+    const bytes = bytesOf(report({ metrics: new Float64Array(metricsCount).fill(0) }));
+    new DataView(bytes.buffer).setUint16(reportOffset.metricsCount, 3, true);
+    const writer = new FrameWriter(sender);
+    writer.appendReport(bytes, 0);
+    writer.appendReport(bytesOf(report()), 0);
+    const reader = load(writer.finish());
+    reader.next();
+    const first = (reader.offset + reportOffset.metrics) / 8;
+    const expected = new Float64Array(metricsCount).fill(Number.NaN).fill(0, 0, 3);
+    expect(reader.words.slice(first, first + metricsCount)).toEqual(expected);
+    reader.next();
+    const next = reader.bytes.subarray(reader.offset, reader.offset + reader.length);
+    expect(readReport(next)).toEqual(report());
+  });
+
   it('refuses what is not sound, with the code of the fault', () => {
     const frame = sampleFrame();
     const broken = (change: (view: DataView) => void) => {
