@@ -28,17 +28,18 @@ export class Connector {
     const server = this.#servers[this.#next % this.#servers.length] as string;
     this.#next++;
     const attempt = dial(await this.#dialOptions(server));
-    const onAbort = () => attempt.discard();
+    const stopped = Promise.withResolvers<never>();
+    const onAbort = () => {
+      attempt.discard();
+      stopped.reject(signal.reason);
+    };
     signal.addEventListener('abort', onAbort);
-    const aborted = new Promise<never>((_, reject) => {
-      if (signal.aborted) reject(signal.reason);
-      else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    });
+    if (signal.aborted) onAbort();
     // Whichever loses is looked at by nobody else.
-    aborted.catch(() => undefined);
+    stopped.promise.catch(() => undefined);
     attempt.connection.catch(() => undefined);
     try {
-      const connection = await Promise.race([attempt.connection, aborted]);
+      const connection = await Promise.race([attempt.connection, stopped.promise]);
       this.#dials.set(connection, attempt);
       return connection;
     } finally {
