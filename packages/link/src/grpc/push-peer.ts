@@ -50,6 +50,9 @@ export interface PushPeerOptions {
   onState: () => void;
 }
 
+/** How long the last frames may take on their way when the sender stops, ms. */
+const closeMs = 500;
+
 type Push = ClientDuplexStream<Uint8Array, number>;
 
 export class PushPeer {
@@ -58,6 +61,7 @@ export class PushPeer {
   #call: Push | undefined;
   #open = false;
   #closed = false;
+  #onClosed: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #watchdog: NodeJS.Timeout | undefined;
   #frames = 0;
@@ -102,16 +106,22 @@ export class PushPeer {
     return true;
   }
 
-  close(): void {
+  /** Resolves when the collector has read all, or after {@link closeMs}. Call once. */
+  async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
     clearInterval(this.#watchdog);
-    this.#call?.end();
-    // The server ends its side when it has read all; a dead one is not waited for.
     const call = this.#call;
-    const client = this.#client;
-    if (call === undefined) client?.close();
-    else setTimeout(() => call.cancel(), 500).unref();
+    if (call === undefined) return this.#client?.close();
+    const ended = new Promise<void>((resolve) => {
+      this.#onClosed = resolve;
+    });
+    // The server ends its side when it has read ours to the end; a dead one never does.
+    const timer = setTimeout(() => call.cancel(), closeMs);
+    if (this.#open) call.end();
+    else call.cancel();
+    await ended;
+    clearTimeout(timer);
   }
 
   #mark(nowMs: number): void {
@@ -183,6 +193,7 @@ export class PushPeer {
     call?.cancel();
     this.#client?.close();
     this.#client = undefined;
+    this.#onClosed?.();
     if (this.#closed) return;
     if (wasOpen) this.#options.counters.reconnects++;
     else this.#options.counters.connectErrors++;

@@ -97,9 +97,10 @@ class PushSink implements GrpcSink {
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
-    for (const { peer } of this.#known.values()) peer.close();
+    const peers = [...this.#known.values()];
     this.#known.clear();
     this.#openPeers = 0;
+    await Promise.all(peers.map(({ peer }) => peer.close()));
   }
 
   async #resolve(): Promise<void> {
@@ -119,7 +120,7 @@ class PushSink implements GrpcSink {
       known.misses++;
       // A stream that still works is the better witness than the name server.
       if (known.misses < missesMax || known.peer.open) continue;
-      known.peer.close();
+      void known.peer.close();
       this.#known.delete(address);
     }
     const everyMs = this.#known.size === 0 ? 500 : (this.#options.resolveEveryMs ?? 5_000);

@@ -152,6 +152,17 @@ describe('the direct transport', () => {
     expect(server.counters.handlerErrors).toBe(2);
   });
 
+  it('has brought the last frame to its collector when it is closed', async () => {
+    const { port, got } = await serve();
+    const sink = grpcSink({ targets: [`127.0.0.1:${port}`] });
+    await open(sink);
+    sink.send(Uint8Array.of(1));
+    await waitUntil(() => got.length === 1, { what: 'the first frame' });
+    sink.send(Uint8Array.of(2));
+    await sink.close();
+    expect(got).toEqual([1, 2]);
+  });
+
   it('lets go of everything on close', async () => {
     const { server, port } = await serve();
     const sink = grpcSink({ targets: [`127.0.0.1:${port}`] });
