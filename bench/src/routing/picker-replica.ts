@@ -8,6 +8,7 @@ import {
   createInFlightBuffer,
   createSchedulingMemory,
   type Endpoint,
+  EndpointNames,
   emptyPick,
   HistoryReader,
   HistoryWriter,
@@ -78,7 +79,9 @@ export class PickerReplica {
         throw error;
       }),
     });
+    const names = new EndpointNames();
     this.exchange = new ReplicaExchange({
+      names,
       replicaId: podKeyFromUid(`replica-${replica}`),
       epoch: 1,
       inFlight,
@@ -94,7 +97,7 @@ export class PickerReplica {
     });
     const update = { pool: poolName, version: 1, authorities: [], objectives: {}, endpoints };
     this.#scheduler.updatePool(update, 0);
-    this.exchange.updatePools([update], []);
+    names.update([update], []);
   }
 
   tick(nowMs: number): void {

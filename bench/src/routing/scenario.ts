@@ -32,7 +32,7 @@ export interface Scenario {
     | 'hardware'
     | 'shared-hardware'
     | 'late'
-    | 'fresh';
+    | 'other';
   readonly pods: number;
   readonly replicas: number;
   readonly utilisation: number;
@@ -62,6 +62,13 @@ const shared: Traffic = {
   outputMedian: 150,
   outputSigma: 0.7,
   sharedTexts: 400,
+};
+/** Little prefill, long answers: the KV cache is what runs out. */
+const contexts: Traffic = {
+  promptMedian: 2_000,
+  promptSigma: 0.8,
+  outputMedian: 700,
+  outputSigma: 0.6,
 };
 const base = {
   pods: 8,
@@ -101,7 +108,15 @@ export const scenarios: readonly Scenario[] = [
     speeds: (pod) => (pod % 2 === 0 ? 2 : 1),
   },
   { ...sharedBase, name: 'gauges 1 s late, shared prefixes', kind: 'late', gaugeDelayMs: 1000 },
-  { ...base, name: 'fresh gauges, chat', kind: 'fresh', gaugeDelayMs: 0 },
+  {
+    ...base,
+    name: 'KV cache scarce',
+    kind: 'other',
+    utilisation: 1.1,
+    traffic: contexts,
+    warmUpMs: 45_000,
+  },
+  { ...base, name: 'fresh gauges, chat', kind: 'other', gaugeDelayMs: 0 },
   {
     ...base,
     name: '50 pods, bursts ×5',

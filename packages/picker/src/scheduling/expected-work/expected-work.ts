@@ -4,7 +4,7 @@
  * For an endpoint i, in prefill tokens (the weights are in parameters.ts):
  *
  * ```
- *   J = (Q + M + ω·u + (β + λ·v)·D + γ·K) / s + κ·max(0, K + p + ō − 0.92·C) + L
+ *   J = (Q + M + ω·u + (β + λ·v)·D + γ·K) / s + κ·max(0, K + p + ō − 0.85·C) + L
  *
  *   p, u  prompt tokens of this request; those of them that i has not cached, by the prefix index
  *   Q     uncached prompt tokens of requests at i without a first token: the ledger's, plus ū for

@@ -21,7 +21,10 @@ export interface ExpectedWorkParameters {
    * time to first token.
    */
   readonly kvTokenWeight: number;
-  /** Price per token by which the KV cache would be filled beyond `kvSafeRatio`. */
+  /**
+   * Price per token by which the KV cache would be filled beyond `kvSafeRatio`. Not steeper:
+   * gauges are late, and a steep price makes requests herd from one full endpoint to the next.
+   */
   readonly kvOverflowWeight: number;
   /** Share of the KV cache that may be planned with. */
   readonly kvSafeRatio: number;
@@ -41,8 +44,8 @@ export const expectedWorkParameters: ExpectedWorkParameters = {
   stallWeight: 0.3,
   stallFromMeans: 8,
   kvTokenWeight: 0,
-  kvOverflowWeight: 4,
-  kvSafeRatio: 0.92,
+  kvOverflowWeight: 1,
+  kvSafeRatio: 0.85,
   unheardWeight: 0.5,
   samples: 8,
   // An adapter of some 100 MB takes around 0.2 s from disk or over the network.
