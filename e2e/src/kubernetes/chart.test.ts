@@ -38,10 +38,10 @@ const variants: Record<string, object> = {
   },
   'every extra': {
     picker: {
-      config: { version: 1, pools: {} },
+      config: { default: { strategy: 'least-load' } },
       tls: { secretName: 'picker-tls' },
       namespaces: ['*'],
-      services: ['other/picker'],
+      services: ['other/picker', 'picker-of-code'],
       inferenceClass: 'fast',
       priorityClassName: 'system-cluster-critical',
       nodeSelector: { pool: 'system' },
