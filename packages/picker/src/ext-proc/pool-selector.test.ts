@@ -33,6 +33,20 @@ test('an authority that is no service of ours leaves it to the port, then to the
   expect(selector([two[0]!]).select(undefined, 'outbound_cluster', 9002)).toBe('a/chat');
 });
 
+test('an authority that several pools share tells none of them', () => {
+  const byPort = new Map([[9102, 'b/embed']]);
+  const made = selector(
+    [
+      { name: 'a/chat', authorities: ['picker.a', 'chat-picker.a'] },
+      { name: 'b/embed', authorities: ['picker.a'] },
+    ],
+    byPort,
+  );
+  expect(made.select(undefined, 'picker.a.svc:9002', 9002)).toBeUndefined();
+  expect(made.select(undefined, 'picker.a.svc:9002', 9102)).toBe('b/embed');
+  expect(made.select(undefined, 'chat-picker.a.svc:9002', 9002)).toBe('a/chat');
+});
+
 test('pools can be replaced', () => {
   const made = selector();
   made.setPools([two[1]!]);

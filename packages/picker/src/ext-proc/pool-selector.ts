@@ -6,10 +6,14 @@
  *   4. the only pool there is
  *
  * Metadata that names no pool is an error at once: somebody meant something by it. An authority
- * that names none is not, since it may be the name of a cluster or of any service in front.
+ * that names none is not, since it may be the name of a cluster or of any service in front; and one
+ * that several pools share names none.
  */
 
 export const poolMetadata = 'x-leadsman-pool';
+
+/** In the place of a name: several pools are called by this authority, so it tells none of them. */
+const shared = '';
 
 export interface PoolRoute {
   /** `namespace/name`. */
@@ -34,7 +38,11 @@ export class PoolSelector {
     this.#byAuthority.clear();
     for (const { name, authorities } of pools) {
       this.#names.add(name);
-      for (const authority of authorities) this.#byAuthority.set(authority.toLowerCase(), name);
+      for (const authority of authorities) {
+        const host = authority.toLowerCase();
+        const other = this.#byAuthority.get(host);
+        this.#byAuthority.set(host, other === undefined || other === name ? name : shared);
+      }
     }
     this.#only = pools.length === 1 ? pools[0]!.name : undefined;
   }
@@ -44,7 +52,9 @@ export class PoolSelector {
     if (metadata !== undefined && metadata !== '') {
       return this.#names.has(metadata) ? metadata : undefined;
     }
-    return this.#poolOfAuthority(authority) ?? this.#byPort.get(port) ?? this.#only;
+    const named = this.#poolOfAuthority(authority);
+    if (named !== undefined && named !== shared) return named;
+    return this.#byPort.get(port) ?? this.#only;
   }
 
   #poolOfAuthority(authority: string): string | undefined {

@@ -10,7 +10,9 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
 import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
-import { createSelfSigned } from './self-signed.ts';
+
+/** A process lives for months at most, and nobody renews what it made for itself. */
+const selfSignedForMs = 5 * 365 * 86_400_000;
 
 /** How often files are looked at. Rotations leave days of overlap. */
 export const identityPollMs = 10_000;
@@ -37,7 +39,7 @@ export class IdentityError extends Error {
  * Throws {@link IdentityError}.
  */
 export async function loadIdentity(files: IdentityFiles, unixMs: number): Promise<TlsIdentity> {
-  if (files.certFile === '' && files.keyFile === '') return createSelfSigned(unixMs);
+  if (files.certFile === '' && files.keyFile === '') return selfSigned(unixMs);
   let cert: string;
   let key: string;
   try {
@@ -91,4 +93,16 @@ export function watchIdentity(
   const timer = setInterval(() => void look(), watch.pollMs ?? identityPollMs);
   timer.unref();
   return () => clearInterval(timer);
+}
+
+/** An identity that encrypts and proves nothing. Its library is loaded only where it is needed. */
+async function selfSigned(unixMs: number): Promise<TlsIdentity> {
+  const { makeCertificate } = await import('@leadsman/service/certificate');
+  const { ca, cert, key } = await makeCertificate({
+    name: 'leadsman-picker',
+    dnsNames: ['leadsman-picker', 'localhost'],
+    nowMs: unixMs,
+    validMs: selfSignedForMs,
+  });
+  return { cert: `${cert.trimEnd()}\n${ca}`, key };
 }
