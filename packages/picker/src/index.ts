@@ -24,6 +24,7 @@ export * from './scheduling/part.ts';
 export * from './scheduling/prefix/block-hash.ts';
 export * from './scheduling/prefix/prefix-index.ts';
 export * from './scheduling/random.ts';
+export * from './scheduling/replica/endpoint-names.ts';
 export * from './scheduling/replica/history-ring.ts';
 export * from './scheduling/replica/replica-exchange.ts';
 export * from './scheduling/replica/replica-transport.ts';

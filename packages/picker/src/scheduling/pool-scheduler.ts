@@ -125,7 +125,9 @@ export class PoolScheduler implements PickContext {
     const { header, values } = this.policy.priority;
     const objective = request.header(header);
     if (objective === undefined) return 0;
-    return this.#objectives[objective] ?? values[objective] ?? 0;
+    // The value is a client's: it must not name a property that every object has.
+    if (Object.hasOwn(this.#objectives, objective)) return this.#objectives[objective]!;
+    return Object.hasOwn(values, objective) ? values[objective]! : 0;
   }
 
   /** Fills the candidate list; returns how many there are. */

@@ -14,6 +14,7 @@ import { StrategyFileError } from '../config/strategy-file-error.ts';
 import type { InFlightTable } from '../in-flight/table.ts';
 import type { PoolUpdate } from '../pool/endpoint.ts';
 import { PrefixIndex } from './prefix/prefix-index.ts';
+import { EndpointNames } from './replica/endpoint-names.ts';
 import { HistoryReader } from './replica/history-ring.ts';
 import { ReplicaExchange } from './replica/replica-exchange.ts';
 import type { ReplicaTransport } from './replica/replica-transport.ts';
@@ -63,6 +64,8 @@ export class SchedulingHub {
   /** Parts of users that were switched off, by pool and part. */
   readonly faults = new Map<string, number>();
   readonly #options: SchedulingHubOptions;
+  readonly #names = new EndpointNames();
+  readonly #prefixIndex: PrefixIndex;
   #config: SchedulingConfig;
   #version = 1;
   #reloading: Promise<unknown> = Promise.resolve();
@@ -74,13 +77,15 @@ export class SchedulingHub {
     this.#config = options.loaded.config;
     for (const warning of options.loaded.warnings) options.logger.warn(warning);
     const { transport, memory, inFlight, epoch } = options;
+    this.#prefixIndex = new PrefixIndex(memory.prefix, memory.prefixShape);
     if (transport === undefined) return;
     this.exchange = new ReplicaExchange({
       replicaId: podKeyFromUid(options.replicaName),
       epoch,
       inFlight,
       remote: memory.remote,
-      prefixIndex: new PrefixIndex(memory.prefix, memory.prefixShape),
+      prefixIndex: this.#prefixIndex,
+      names: this.#names,
       histories: memory.histories.map((buffer) => new HistoryReader(buffer)),
       config: this.#config.replicas,
       messageBytesMax: transport.messageBytesMax,
@@ -116,7 +121,9 @@ export class SchedulingHub {
 
   /** Pools changed; tell this before the workers, so that no old cache is taken for a new pod's. */
   poolsChanged(updates: readonly PoolUpdate[], removed: readonly string[]): void {
-    this.exchange?.updatePools(updates, removed);
+    const changed = this.#names.update(updates, removed);
+    for (const index of changed) this.#prefixIndex.blocks.clear(index);
+    this.exchange?.forget(changed);
   }
 
   /** A message of a worker that is of scheduling's. */
@@ -144,8 +151,8 @@ export class SchedulingHub {
     try {
       loaded = await source.load();
     } catch (error) {
-      if (!(error instanceof StrategyFileError)) throw error;
-      return this.#refuse(error.problems);
+      const text = error instanceof Error ? error.message : String(error);
+      return this.#refuse(error instanceof StrategyFileError ? error.problems : [text]);
     }
     const problems = await this.#apply(loaded.config);
     if (problems.length > 0) {

@@ -55,6 +55,8 @@ export class EndpointBlocks {
   /** Forgets an endpoint whose index may be given to another. */
   clear(endpoint: number): void {
     if (endpoint >= this.endpointsMax) return;
+    // Where nothing was ever entered the memory is not backed yet, and shall stay so.
+    if (this.#words[endpoint * headerWords + 1] === 0) return;
     const words = this.#setsMax * ways;
     const at = this.#blocksAt + endpoint * words;
     this.#words.fill(0, at, at + words);

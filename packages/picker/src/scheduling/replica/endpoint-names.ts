@@ -20,8 +20,9 @@ export class EndpointNames {
   readonly #pools = new Map<string, PoolUpdate>();
 
   /**
-   * Takes over memberships. Returns the indexes that now stand for another endpoint or for none,
-   * so that what was known under them can be forgotten.
+   * Takes over memberships. Returns the indexes that now stand for another endpoint, or for none,
+   * or for one where there was none, so that what was known under them can be forgotten. (On both
+   * occasions: a worker that had not heard yet may have used the old index in between.)
    */
   update(updates: readonly PoolUpdate[], removed: readonly string[]): number[] {
     for (const name of removed) this.#pools.delete(name);
@@ -38,9 +39,9 @@ export class EndpointNames {
       }
     }
     const changed: number[] = [];
-    for (let index = 0; index < this.#byIndex.length; index++) {
-      const before = this.#byIndex[index];
-      if (before !== undefined && before !== byIndex[index]) changed.push(index);
+    const width = Math.max(this.#byIndex.length, byIndex.length);
+    for (let index = 0; index < width; index++) {
+      if (this.#byIndex[index] !== byIndex[index]) changed.push(index);
     }
     this.#byIndex = byIndex;
     this.#indexByText = indexByText;

@@ -12,6 +12,7 @@ import {
 import { BlockHashes } from '../prefix/block-hash.ts';
 import { seededRandom } from '../random.ts';
 import type { Pick } from '../scheduler.ts';
+import { EndpointNames } from './endpoint-names.ts';
 import { ReplicaExchange } from './replica-exchange.ts';
 
 const config = {
@@ -24,6 +25,7 @@ const config = {
 
 interface Replica extends Rig {
   exchange: ReplicaExchange;
+  names: EndpointNames;
   /** This machine's monotonic clock minus the test's: replicas share none. */
   clockSkewMs: number;
 }
@@ -42,12 +44,16 @@ class Network {
     const text = `default: { strategy: ${strategy} }`;
     const rig = await createRig({ config: text, endpoints, seed: this.replicas.length + 1 });
     const replica = { ...rig, clockSkewMs: 1_000_000 * this.replicas.length } as Replica;
+    const names = new EndpointNames();
+    names.update([poolUpdate(endpoints)], []);
+    replica.names = names;
     replica.exchange = new ReplicaExchange({
       replicaId: podKeyFromUid(name),
       epoch,
       inFlight: rig.inFlight,
       remote: rig.memory.remote,
       prefixIndex: rig.prefixIndex,
+      names,
       histories: rig.histories,
       config,
       messageBytesMax: 65_536,
@@ -61,7 +67,6 @@ class Network {
         return true;
       },
     });
-    replica.exchange.updatePools([poolUpdate(endpoints)], []);
     this.replicas.push(replica);
     return replica;
   }
@@ -285,8 +290,12 @@ describe('an endpoint index that goes to another pod', () => {
     expect(remoteRequests(a, 0)).toBe(1);
     const [old] = endpointsOf(1);
     const successor = { ...old!, podKey: '11111111-2222-3333-4444-555555555555' };
-    a.exchange.updatePools([poolUpdate([successor], 2)], []);
+    const changed = a.names.update([poolUpdate([successor], 2)], []);
+    expect(changed).toEqual([0]);
+    a.exchange.forget(changed);
+    a.prefixIndex.blocks.clear(0);
     expect(remoteRequests(a, 0)).toBe(0);
     expect(a.prefixIndex.match(0, blocks)).toBe(0);
+    expect(a.names.update([poolUpdate([successor], 3)], [])).toEqual([]);
   });
 });

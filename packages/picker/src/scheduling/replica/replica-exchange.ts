@@ -23,10 +23,9 @@ import {
 } from '@leadsman/wire';
 import type { ReplicasConfig } from '../../config/scheduling-config.ts';
 import type { InFlightTable } from '../../in-flight/table.ts';
-import type { PoolUpdate } from '../../pool/endpoint.ts';
 import { BlockHashes } from '../prefix/block-hash.ts';
 import type { PrefixIndex } from '../prefix/prefix-index.ts';
-import { EndpointNames } from './endpoint-names.ts';
+import type { EndpointNames } from './endpoint-names.ts';
 import type { HistoryReader } from './history-ring.ts';
 import { RemoteReplica } from './remote-replica.ts';
 import { RemoteWords } from './remote-words.ts';
@@ -44,6 +43,8 @@ export interface ReplicaExchangeOptions {
   /** The shared words of `createRemoteBuffer`. */
   remote: SharedArrayBuffer;
   prefixIndex: PrefixIndex;
+  /** What endpoints are called on the wire; kept current by the owner, see {@link ReplicaExchange.forget}. */
+  names: EndpointNames;
   /** One ring per worker. */
   histories: readonly HistoryReader[];
   config: ReplicasConfig;
@@ -79,7 +80,7 @@ export class ReplicaExchange {
   readonly sender: ReplicaSender;
   readonly #options: ReplicaExchangeOptions;
   readonly #words: RemoteWords;
-  readonly #names = new EndpointNames();
+  readonly #names: EndpointNames;
   readonly #replicas = new Map<string, RemoteReplica>();
   readonly #reader = new LedgerReader();
   readonly #hashes = new BlockHashes();
@@ -87,7 +88,8 @@ export class ReplicaExchange {
   constructor(options: ReplicaExchangeOptions) {
     this.#options = options;
     this.#words = new RemoteWords(options.remote);
-    this.sender = new ReplicaSender({ ...options, ...options.config, names: this.#names });
+    this.#names = options.names;
+    this.sender = new ReplicaSender({ ...options, ...options.config });
   }
 
   /** Other replicas that were heard of and have not expired. */
@@ -95,10 +97,9 @@ export class ReplicaExchange {
     return this.#replicas;
   }
 
-  /** Takes over memberships; what was known of endpoints that left is forgotten. */
-  updatePools(updates: readonly PoolUpdate[], removed: readonly string[]): void {
-    for (const index of this.#names.update(updates, removed)) {
-      this.#options.prefixIndex.blocks.clear(index);
+  /** Indexes in `changed` stand for other endpoints now: what was said of the old is forgotten. */
+  forget(changed: readonly number[]): void {
+    for (const index of changed) {
       for (const replica of this.#replicas.values()) replica.forget(index);
     }
   }

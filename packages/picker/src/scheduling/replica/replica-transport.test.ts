@@ -10,6 +10,7 @@ import {
   poolUpdate,
   type Rig,
 } from '../fixture/scheduler-rig.ts';
+import { EndpointNames } from './endpoint-names.ts';
 import { ReplicaExchange } from './replica-exchange.ts';
 import { natsReplicaTransport } from './replica-transport.ts';
 
@@ -41,6 +42,8 @@ describe.skipIf(!requireNats())('replicas over NATS', () => {
     const rig = await createRig({ config: 'default: { strategy: least-request }', endpoints });
     const link = connectNats({ servers: [nats.url], name });
     links.push(link);
+    const names = new EndpointNames();
+    names.update([poolUpdate(endpoints)], []);
     const transport = natsReplicaTransport(link, 'leadsman', name);
     const exchange = new ReplicaExchange({
       replicaId: podKeyFromUid(name),
@@ -48,12 +51,12 @@ describe.skipIf(!requireNats())('replicas over NATS', () => {
       inFlight: rig.inFlight,
       remote: rig.memory.remote,
       prefixIndex: rig.prefixIndex,
+      names,
       histories: rig.histories,
       config,
       messageBytesMax: transport.messageBytesMax,
       send: (message) => transport.send(message),
     });
-    exchange.updatePools([poolUpdate(endpoints)], []);
     transport.start((message) => exchange.receive(message, performance.now()));
     timers.push(setInterval(() => exchange.flush(performance.now()), config.shareIntervalMs));
     return { ...rig, exchange };
