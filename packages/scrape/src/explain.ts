@@ -120,9 +120,20 @@ function whyUnknown(compiled: CompiledProfile, samples: Samples, signal: Compile
   }
   const overflow = selectors.find(({ cells }) => cells.overflow);
   if (overflow !== undefined) return `${overflow.family} has too many series`;
-  const declared = selectors.find(({ family }) => isDeclared(samples, family));
+  // Of a source made of two families, what is on the page is not what is missing.
+  const partly = signal.sources.find((source) => selectorsOf(source).some(hasSeries));
+  const missing = (partly === undefined ? selectors : selectorsOf(partly)).filter(
+    (selector) => !hasSeries(selector),
+  );
+  const declared = missing.find(({ family }) => isDeclared(samples, family));
   if (declared !== undefined) return `${declared.family} has HELP or TYPE, but no such sample`;
-  return 'no such series';
+  if (partly === undefined) return 'no such series';
+  const [absent] = missing;
+  return absent === undefined ? 'no possible number' : `no series of ${absent.family}`;
+}
+
+function hasSeries({ cells }: CompiledSelector): boolean {
+  return cells.series > 0;
 }
 
 /** Whether the page has a TYPE or HELP line for the family of `name`. */

@@ -78,6 +78,24 @@ describe('leadsman explain', () => {
     expect(out).toMatch(/^ {2}vllm:num_preemptions_total$/m);
   });
 
+  it('names the family that is missing of two that make one number', async () => {
+    const { out } = await run(
+      await file(
+        [
+          '# TYPE tgi_batch_current_max_tokens gauge',
+          'tgi_batch_current_max_tokens 40',
+          'tgi_queue_size 2',
+          '',
+        ].join('\n'),
+      ),
+    );
+    expect(out).toMatch(
+      /^kvCacheUsageRatio +unknown +no series of tgi_batch_max_total_tokens \(tgi_batch_current/m,
+    );
+    const over = await file('tgi_batch_current_max_tokens 9\ntgi_batch_max_total_tokens 3\n');
+    expect((await run(over)).out).toMatch(/^kvCacheUsageRatio +unknown +no possible number/m);
+  });
+
   it('prints one JSON object, in which unknown is null', async () => {
     const { out } = await run('--json', await file(page));
     const json = JSON.parse(out);

@@ -1,6 +1,6 @@
 /**
  * Finds out from a page whose engine served it: the profile with the most different sample names
- * on it. Names of two engines never coincide, so a tie means that nothing was found.
+ * on it. Of equal ones the first in the list is taken, where custom mappings stand before ours.
  */
 import { FamilyNames } from '../exposition/family-names.ts';
 import { parsePage } from '../exposition/parse.ts';
