@@ -1,4 +1,5 @@
 /** Flags and variables of the sidecar. Read once, in main.ts. */
+import { isIP } from 'node:net';
 import {
   paceDefaults,
   pageBytesMaxDefault,
@@ -104,6 +105,14 @@ export const sidecarConfigShape = z
     collectorTlsCertFile: z.string().default('').describe('Client certificate for collectors.'),
     collectorTlsKeyFile: z.string().default('').describe('Key of that certificate.'),
   })
+  .refine(({ podIp }) => podIp === '' || (isIP(podIp) !== 0 && !podIp.includes('%')), {
+    path: ['podIp'],
+    message: 'not an IP address',
+  })
+  .refine((config) => targetsOf(config).every(isUsable), {
+    path: ['targets'],
+    message: 'a serving port is out of range, or a page has no usable URL',
+  })
   .refine((config) => config.natsUrl.length === 0 || config.collectorUrl.length === 0, {
     path: ['collectorUrl'],
     message: 'choose either NATS or collectors to stream to',
@@ -156,6 +165,10 @@ export function agentUrlOf(config: AgentSettings): string {
   if (config.hostIp === '') return '';
   const host = config.hostIp.includes(':') ? `[${config.hostIp}]` : config.hostIp;
   return `http://${host}:${config.agentPort}`;
+}
+
+function isUsable(target: { port: number; url: string }): boolean {
+  return target.port >= 1 && target.port <= 65_535 && URL.canParse(target.url);
 }
 
 function hasDuplicates(ports: readonly number[]): boolean {
