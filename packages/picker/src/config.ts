@@ -102,6 +102,17 @@ export const pickerConfigShape = z.object({
     .max(1_073_741_824)
     .default(33_554_432)
     .describe('Largest request body that is read for a pick.'),
+  bodyAboveMax: z
+    .enum(['pick', 'refuse'])
+    .default('pick')
+    .describe('A larger body: pick without having read it, or refuse it with 413.'),
+  decisionTimeoutMs: milliseconds(100, 600_000)
+    .default(10_000)
+    .describe('How long a pick may wait for the body of its request.'),
+  atDecisionTimeout: z
+    .enum(['pick', 'refuse'])
+    .default('pick')
+    .describe('After that: pick with what is known, or refuse with 504.'),
   requestBodyMode: z
     .enum(['none', 'streamed', 'buffered', 'buffered_partial', 'full_duplex_streamed'])
     .default('full_duplex_streamed')

@@ -56,6 +56,9 @@ export function extProcOptionsOf(
       ...defaultExchangeOptions,
       requestBodyMode: mode,
       bodyBytesMax: config.bodyBytesMax,
+      bodyAboveMax: config.bodyAboveMax,
+      decisionTimeoutMs: config.decisionTimeoutMs,
+      atDecisionTimeout: config.atDecisionTimeout,
       conformance: config.conformance,
     },
     limits: {
