@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -41,6 +42,11 @@ describe('a ledger message', () => {
     expect(reader.historyBlocks(high, low)).toBe(2);
     expect([...high, ...low]).toEqual([-1, 2, 3, -4]);
     expect(reader.next()).toBe(false);
+  });
+
+  it('of version 1 has these bytes for ever', async () => {
+    const golden = await readFile(new URL('./golden/ledger-v1.bin', import.meta.url));
+    expect(Buffer.from(sample()).toString('hex')).toBe(golden.toString('hex'));
   });
 
   it('skips records of a type it does not know', () => {
