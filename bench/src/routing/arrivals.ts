@@ -3,7 +3,7 @@
  * own, so that one does not shift the other.
  */
 import { SeededRandom } from '@leadsman/testing';
-import { engineBlockTokens, type RoutingRequest } from './request.ts';
+import { blockTokens, type RoutingRequest } from './request.ts';
 import {
   longMax,
   longMin,
@@ -59,7 +59,7 @@ function arrivalTimes(scenario: Scenario, random: SeededRandom, durationMs: numb
   return times;
 }
 
-type Drawn = Pick<RoutingRequest, 'promptTokens' | 'outputTokens' | 'engineBlocks' | 'isLong'>;
+type Drawn = Pick<RoutingRequest, 'promptTokens' | 'outputTokens' | 'blocks' | 'isLong'>;
 
 function prompts(scenario: Scenario, random: SeededRandom): () => Drawn {
   const { traffic } = scenario;
@@ -73,14 +73,14 @@ function prompts(scenario: Scenario, random: SeededRandom): () => Drawn {
     const drawn = isLong
       ? longMin + random.integer(longMax - longMin)
       : Math.min(8000, Math.ceil(random.logNormal(traffic.promptMedian, traffic.promptSigma)));
-    const promptTokens = Math.min(promptTokensMax, drawn + text.length * engineBlockTokens);
+    const promptTokens = Math.min(promptTokensMax, drawn + text.length * blockTokens);
     const output = Math.ceil(random.logNormal(traffic.outputMedian, traffic.outputSigma));
-    const blocks = new Int32Array(Math.floor(promptTokens / engineBlockTokens));
+    const blocks = new Int32Array(Math.floor(promptTokens / blockTokens));
     for (let i = 0; i < blocks.length; i++) blocks[i] = text[i] ?? nextBlock++;
     return {
       promptTokens,
       outputTokens: Math.min(outputTokensMax, output),
-      engineBlocks: blocks,
+      blocks,
       isLong,
     };
   };
@@ -90,9 +90,7 @@ function sharedTexts(count: number, random: SeededRandom): number[][] {
   let nextBlock = 1;
   return Array.from({ length: count }, () => {
     const tokens = sharedMin + random.integer(sharedMax - sharedMin);
-    // Whole picker blocks, so that what is shared is the same for every block size.
-    const blocks = Math.round(tokens / 64) * 4;
-    return Array.from({ length: blocks }, () => nextBlock++);
+    return Array.from({ length: Math.round(tokens / blockTokens) }, () => nextBlock++);
   });
 }
 

@@ -1,9 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { PeerPrefixIndex } from './peer-prefix-index.ts';
 
-/** `count` picker blocks of four engine blocks each. */
 function blocks(from: number, count: number): number[] {
-  return Array.from({ length: count * 4 }, (_, i) => from + i);
+  return Array.from({ length: count }, (_, i) => from + i);
 }
 
 describe('PeerPrefixIndex', () => {

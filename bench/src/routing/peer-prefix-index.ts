@@ -1,11 +1,8 @@
 /**
  * The prefix index of a peer replica: what it sent itself, per pod, exactly least recently used,
- * sized to the pod's KV cache. Blocks of 64 tokens.
+ * sized to the pod's KV cache.
  */
-import { engineBlockTokens } from './request.ts';
-
-const blockTokens = 64;
-const grain = blockTokens / engineBlockTokens;
+import { blockTokens } from './request.ts';
 
 export class PeerPrefixIndex {
   /** In order of use: a map keeps the order of insertion. */
@@ -18,20 +15,19 @@ export class PeerPrefixIndex {
   }
 
   /** Share of the prompt's blocks that the pod has from its beginning on, 0..1. */
-  matchedRatio(pod: number, engineBlocks: ArrayLike<number>): number {
-    const count = Math.floor(engineBlocks.length / grain);
+  matchedRatio(pod: number, blocks: ArrayLike<number>): number {
     const known = this.#blocks[pod]!;
     let matched = 0;
-    while (matched < count && known.has(engineBlocks[matched * grain + grain - 1]!)) matched++;
-    return count === 0 ? 0 : matched / count;
+    while (matched < blocks.length && known.has(blocks[matched]!)) matched++;
+    return blocks.length === 0 ? 0 : matched / blocks.length;
   }
 
-  record(pod: number, engineBlocks: ArrayLike<number>): void {
+  record(pod: number, blocks: ArrayLike<number>): void {
     const known = this.#blocks[pod]!;
     // From the end, so that the beginning of a prompt is its most recently used part.
-    for (let at = Math.floor(engineBlocks.length / grain) * grain - 1; at >= 0; at -= grain) {
-      known.delete(engineBlocks[at]!);
-      known.set(engineBlocks[at]!, true);
+    for (let at = blocks.length - 1; at >= 0; at--) {
+      known.delete(blocks[at]!);
+      known.set(blocks[at]!, true);
     }
     for (const oldest of known.keys()) {
       if (known.size <= this.#blocksMax) break;

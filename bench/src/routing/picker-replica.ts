@@ -4,7 +4,6 @@
  */
 import {
   BlockHashes,
-  blockTokens,
   createInFlightBuffer,
   createSchedulingMemory,
   type Endpoint,
@@ -24,10 +23,9 @@ import {
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { FleetGauges } from './fleet-gauges.ts';
 import type { PolicyOptions } from './policy.ts';
-import { engineBlockTokens, type RoutingRequest } from './request.ts';
+import type { RoutingRequest } from './request.ts';
 
 const poolName = 'bench';
-const grain = blockTokens / engineBlockTokens;
 /** As NATS allows by default. */
 const messageBytesMax = 1_048_576;
 
@@ -107,7 +105,7 @@ export class PickerReplica {
   pick(request: RoutingRequest, nowMs: number): number {
     this.#facts.promptTokens = request.promptTokens;
     this.#facts.nowMs = nowMs;
-    hashBlocks(request.engineBlocks, this.#blocks);
+    hashBlocks(request.blocks, this.#blocks);
     this.#scheduler.pick(this.#facts, this.#pick);
     const { endpoint, ticket, reason } = this.#pick;
     if (endpoint === undefined) throw new Error(`no pick: ${reason}`);
@@ -140,13 +138,12 @@ function endpoint(pod: number): Endpoint {
   };
 }
 
-/** Each picker block ends where every fourth engine block ends, and stands for all before it. */
-function hashBlocks(engineBlocks: ArrayLike<number>, into: BlockHashes): void {
-  into.count = Math.min(into.high.length, Math.floor(engineBlocks.length / grain));
+/** Blocks as the index wants them: 64 bits each. */
+function hashBlocks(blocks: ArrayLike<number>, into: BlockHashes): void {
+  into.count = Math.min(into.high.length, blocks.length);
   for (let i = 0; i < into.count; i++) {
-    const block = engineBlocks[i * grain + grain - 1]!;
-    into.high[i] = mix(block);
-    into.low[i] = mix(block ^ 0x5bd1e995);
+    into.high[i] = mix(blocks[i]!);
+    into.low[i] = mix(blocks[i]! ^ 0x5bd1e995);
   }
 }
 

@@ -55,7 +55,7 @@ export class PollingPeerPolicy implements Policy {
       let score =
         queueWeight * fromRange(this.#waiting[pod]!, waitingMin, waitingMax) +
         kvWeight * (1 - this.#kvUsageRatio[pod]!) +
-        prefixWeight * prefix.matchedRatio(pod, request.engineBlocks);
+        prefixWeight * prefix.matchedRatio(pod, request.blocks);
       if (this.#usesInFlight) {
         score += inFlightWeight * fromRange(inFlight[pod]!, inFlightMin, inFlightMax);
       }
@@ -65,7 +65,7 @@ export class PollingPeerPolicy implements Policy {
       bestScore = score;
     }
     inFlight[best]! += 1;
-    prefix.record(best, request.engineBlocks);
+    prefix.record(best, request.blocks);
     return best;
   }
 

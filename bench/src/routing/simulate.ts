@@ -5,7 +5,7 @@
  */
 import { type EngineGauges, EngineModel, SeededRandom } from '@leadsman/testing';
 import { type Policy, tickMs } from './policy.ts';
-import type { RoutingRequest } from './request.ts';
+import { blockTokens, type RoutingRequest } from './request.ts';
 import type { Scenario } from './scenario.ts';
 
 /** Gauges are sampled this often, each pod at a phase of its own. */
@@ -42,7 +42,7 @@ export function simulate(
   const sentTo = new Int32Array(scenario.pods);
   const engines = Array.from({ length: scenario.pods }, (_, pod) => {
     return new EngineModel(
-      { speed: scenario.speeds?.(pod) ?? 1 },
+      { speed: scenario.speeds?.(pod) ?? 1, blockTokens },
       {
         onFirstToken: (id, nowMs) => {
           const request = requests[id]!;
@@ -79,7 +79,7 @@ export function simulate(
         id: request.id,
         promptTokens: request.promptTokens,
         outputTokens: request.outputTokens,
-        blockHashes: request.engineBlocks,
+        blockHashes: request.blocks,
       },
       request.atMs,
     );
