@@ -57,6 +57,8 @@ const snapshotIntervalMs = 1_000;
 
 export class SchedulingHub {
   readonly exchange: ReplicaExchange | undefined;
+  /** Rings of the workers' routing history; none without an exchange. */
+  readonly histories: readonly HistoryReader[];
   /** Latest numbers of each worker that answered. */
   readonly snapshots = new Map<number, SchedulingSnapshot>();
   reloads = 0;
@@ -78,6 +80,8 @@ export class SchedulingHub {
     for (const warning of options.loaded.warnings) options.logger.warn(warning);
     const { transport, memory, inFlight, epoch } = options;
     this.#prefixIndex = new PrefixIndex(memory.prefix, memory.prefixShape);
+    const rings = transport === undefined ? [] : memory.histories;
+    this.histories = rings.map((buffer) => new HistoryReader(buffer));
     if (transport === undefined) return;
     this.exchange = new ReplicaExchange({
       replicaId: podKeyFromUid(options.replicaName),
@@ -86,7 +90,7 @@ export class SchedulingHub {
       remote: memory.remote,
       prefixIndex: this.#prefixIndex,
       names: this.#names,
-      histories: memory.histories.map((buffer) => new HistoryReader(buffer)),
+      histories: this.histories,
       config: this.#config.replicas,
       messageBytesMax: transport.messageBytesMax,
       send: (message) => transport.send(message),

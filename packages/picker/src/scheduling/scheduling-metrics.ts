@@ -17,6 +17,9 @@ export function registerSchedulingMetrics(
   single(registry, 'requests_uncounted_total', 'Requests in flight beyond the table', () =>
     sum(hub, (snapshot) => snapshot.overflowedTickets),
   );
+  single(registry, 'adapters_dropped_total', 'LoRA adapters beyond the table', () =>
+    allPools(hub).reduce((total, pool) => total + pool.droppedAdapters, 0),
+  );
   const faults = new Counter({
     name: 'leadsman_picker_extension_faults_total',
     help: 'Parts of extensions that were switched off after a fault',
@@ -119,12 +122,27 @@ function registerReplicas(registry: Registry, hub: SchedulingHub, clock: () => n
     'Messages of another process under this name',
     () => counters.nameConflicts,
   );
+  single(registry, 'replicas_refused_total', 'Messages of replicas beyond the limit', () => {
+    return counters.refusedReplicas;
+  });
+  single(
+    registry,
+    'replica_unknown_endpoints_total',
+    'Loads and prompts for endpoints unknown here',
+    () => counters.unknownEndpoints,
+  );
+  single(registry, 'replica_prompts_total', 'Prompts learned from other replicas', () => {
+    return counters.historyRecords;
+  });
   single(
     registry,
     'replica_history_dropped_total',
-    'Prompts not told for want of budget',
-    () => sender.historyDropped,
+    'Prompts not told for want of budget or room',
+    () => hub.histories.reduce((total, ring) => total + ring.dropped, sender.historyDropped),
   );
+  single(registry, 'replica_history_bytes_total', 'Bytes of prompts told', () => {
+    return sender.historyBytes;
+  });
 }
 
 function single(registry: Registry, name: string, help: string, read: () => number): void {

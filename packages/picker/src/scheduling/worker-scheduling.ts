@@ -81,6 +81,7 @@ export class WorkerScheduling {
         strategy: pool.policy.strategyName,
         outcomes: Object.fromEntries(pool.outcomes),
         lastResortPicks: pool.lastResortPicks,
+        droppedAdapters: pool.table.adapters.dropped,
         fresh: pool.table.classCounts[trust.fresh] ?? 0,
         stale: pool.table.classCounts[trust.stale] ?? 0,
         suspect: pool.table.classCounts[trust.suspect] ?? 0,

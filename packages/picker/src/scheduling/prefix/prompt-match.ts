@@ -64,11 +64,6 @@ export class PromptMatch {
     return count;
   }
 
-  /** Whether a prompt has anything to be matched at all. */
-  hasBlocks(): boolean {
-    return this.blocks().count > 0;
-  }
-
   #tokens(blocks: number, hashes: BlockHashes): number {
     const tokens = blocks * hashes.blockTokens;
     const { promptTokens } = this.#request!;

@@ -4,7 +4,7 @@
  * A ring of Int32 words in shared memory with one writer (the worker) and one reader (main):
  *
  * ```
- * [0] words written, ever   [1] words read, ever   [2] prompts dropped   [3] –
+ * [0] words written, ever   [1] words read, ever   [2] records dropped   [3] 1 once somebody reads
  * [4…] records: endpoint, blocks, blocks × { high, low }
  * ```
  *
@@ -18,6 +18,7 @@ const headerWords = 4;
 const written = 0;
 const read = 1;
 const dropped = 2;
+const isRead = 3;
 const recordHeaderWords = 2;
 /** 256 KB: a tenth of a second of 4 KB prompts at 20,000 requests/s. */
 const ringWords = 65_536;
@@ -37,6 +38,8 @@ export class HistoryWriter {
 
   /** Writes the prompt's blocks from the `from`-th on; nothing when there are none. */
   write(endpoint: number, hashes: BlockHashes, from: number): void {
+    // A picker without other replicas has nobody to tell.
+    if (this.#words[isRead] === 0) return;
     for (let first = from; first < hashes.count; first += blocksPerRecordMax) {
       this.#record(endpoint, hashes, first, Math.min(hashes.count, first + blocksPerRecordMax));
     }
@@ -73,6 +76,7 @@ export class HistoryReader {
 
   constructor(buffer: SharedArrayBuffer) {
     this.#words = new Int32Array(buffer);
+    this.#words[isRead] = 1;
   }
 
   /** Records that found no room, ever. */
