@@ -1,0 +1,170 @@
+/**
+ * `npm run bench -- burden`: what knowing one engine costs that engine, when 1, 3 and 10 picker
+ * replicas want to know it.
+ *
+ * Ours: its sidecar scrapes it and publishes to real NATS; the replicas are subscribers. Polling:
+ * each replica scrapes the engine itself at the same interval. The engine (a simulator, busy with
+ * one stream of requests in every phase, so that its page changes) counts its scrapes and its CPU,
+ * that for the requests included. `ratio`: scrapes at the most replicas, polling to ours; what one
+ * scrape costs depends on the engine, a real one renders its page in several milliseconds.
+ */
+import { connectNats, type NatsLink } from '@leadsman/link';
+import {
+  ChatClient,
+  type EngineProcess,
+  launchEngineSimulators,
+  launchNats,
+  launchService,
+  startSteadyLoad,
+  waitUntil,
+} from '@leadsman/testing';
+import { allFramesSubject } from '@leadsman/wire';
+import { endAllChildren, endChild, nextMessage, startChild } from './fleet/child.ts';
+import type { BenchOptions } from './main.ts';
+
+export const about = 'what one engine bears with 1, 3 and 10 picker replicas; against polling';
+
+const replicaCounts = [1, 3, 10] as const;
+const intervalMs = 50;
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+interface Burden {
+  scrapesPerS: number;
+  cpuMsPerS: number;
+}
+
+interface Row {
+  replicas: number;
+  ours: Burden;
+  polling: Burden;
+}
+
+export async function run(options: BenchOptions): Promise<Record<string, unknown>> {
+  const measureMs = options.smoke ? 300 : 4_000;
+  const engines = await launchEngineSimulators([{ host: '127.0.0.1', port: 0 }]);
+  const port = engines.engines[0]?.port ?? 0;
+  const load = startSteadyLoad(new ChatClient(`http://127.0.0.1:${port}`), 1, (number) => ({
+    prompt: `Sounding ${number}`,
+    outputTokens: 500,
+  }));
+  try {
+    await sleep(options.smoke ? 200 : 2_000);
+    const idle = await measure(engines, measureMs);
+    const ours = await measureOurs(engines, port, measureMs);
+    const rows: Row[] = [];
+    for (const [i, replicas] of replicaCounts.entries()) {
+      const polling = await measurePolling(engines, port, replicas, measureMs);
+      rows.push({ replicas, ours: ours[i] as Burden, polling });
+    }
+    return finish(rows, idle, options);
+  } finally {
+    await endAllChildren();
+    await engines.stop();
+    void load.stop();
+  }
+}
+
+/** What the engine bears during the next `ms`. */
+async function measure(engines: EngineProcess, ms: number): Promise<Burden> {
+  const before = await engines.state();
+  const beganMs = performance.now();
+  await sleep(ms);
+  const after = await engines.state();
+  const seconds = (performance.now() - beganMs) / 1_000;
+  const scrapes = (state: typeof before) =>
+    state.engines.reduce((sum, engine) => sum + engine.ownScrapes + engine.foreignScrapes, 0);
+  return {
+    scrapesPerS: (scrapes(after) - scrapes(before)) / seconds,
+    cpuMsPerS: (after.cpuMs - before.cpuMs) / seconds,
+  };
+}
+
+async function measureOurs(engines: EngineProcess, port: number, ms: number): Promise<Burden[]> {
+  const nats = await launchNats();
+  const links: NatsLink[] = [];
+  const sidecar = await launchService({
+    service: 'sidecar',
+    name: 'sidecar',
+    flags: {
+      'engine-ports': port,
+      'scrape-interval-ms': intervalMs,
+      'pod-uid': '00000000-0000-4000-8000-000000000001',
+      'pod-name': 'engine',
+      'pod-ip': '127.0.0.1',
+      'exporter-mode': 'pod',
+      'nats-url': nats.url,
+      'admin-host': '127.0.0.1',
+      'admin-port': 0,
+      'log-level': 'warn',
+    },
+    listeners: [],
+  });
+  try {
+    const burdens: Burden[] = [];
+    for (const replicas of replicaCounts) {
+      while (links.length < replicas) links.push(subscriber(nats.url));
+      await waitUntil(() => links.every((link) => link.counters.received > 3), {
+        what: 'every replica to be told',
+      });
+      burdens.push(await measure(engines, ms));
+    }
+    return burdens;
+  } finally {
+    await Promise.all(links.map((link) => link.close()));
+    await sidecar.stop();
+    await nats.stop();
+  }
+}
+
+function subscriber(url: string): NatsLink {
+  const link = connectNats({ servers: [url], name: 'picker replica' });
+  link.subscribe(allFramesSubject('leadsman'), () => undefined);
+  return link;
+}
+
+async function measurePolling(
+  engines: EngineProcess,
+  port: number,
+  replicas: number,
+  ms: number,
+): Promise<Burden> {
+  const poller = startChild('./poller-process.ts', { port, pods: replicas, intervalMs });
+  try {
+    await nextMessage(poller);
+    await sleep(Math.min(1_000, ms));
+    return await measure(engines, ms);
+  } finally {
+    await endChild(poller);
+  }
+}
+
+function finish(rows: readonly Row[], idle: Burden, options: BenchOptions) {
+  const fields = ({ scrapesPerS, cpuMsPerS }: Burden) => ({
+    scrapes_per_s: Number(scrapesPerS.toFixed(1)),
+    cpu_ms_per_s: Number(cpuMsPerS.toFixed(2)),
+  });
+  const last = rows.at(-1) as Row;
+  const result = {
+    interval_ms: intervalMs,
+    engine_cpu_ms_per_s_unscraped: Number(idle.cpuMsPerS.toFixed(2)),
+    replicas: rows.map((row) => ({
+      replicas: row.replicas,
+      ours: fields(row.ours),
+      polling: fields(row.polling),
+    })),
+    ratio: Number((last.polling.scrapesPerS / last.ours.scrapesPerS).toFixed(2)),
+  };
+  if (!options.json) {
+    process.stdout.write('replicas   ours: scrapes/s, CPU ms/s   polling: scrapes/s, CPU ms/s\n');
+    for (const { replicas, ours, polling } of result.replicas) {
+      process.stdout.write(
+        `${String(replicas).padStart(8)} ${String(ours.scrapes_per_s).padStart(16)} ` +
+          `${String(ours.cpu_ms_per_s).padStart(9)} ${String(polling.scrapes_per_s).padStart(20)} ` +
+          `${String(polling.cpu_ms_per_s).padStart(9)}\n`,
+      );
+    }
+    process.stdout.write(`ratio ${result.ratio}\n`);
+  }
+  return result;
+}
