@@ -3,7 +3,7 @@ import { readOptions } from './options.ts';
 
 describe('the flags of the demo', () => {
   it('has defaults that differ for a check', () => {
-    expect(readOptions([])).toMatchObject({ check: false, phaseMs: 20_000, transport: 'nats' });
+    expect(readOptions([])).toMatchObject({ check: false, phaseMs: 12_000, transport: 'nats' });
     expect(readOptions(['--check', '--json'])).toMatchObject({ json: true, phaseMs: 6_000 });
   });
 

@@ -14,13 +14,13 @@ import {
 } from '@leadsman/testing';
 import type { DemoOptions } from './options.ts';
 
-/** Sizes that make a request last a second or two on an engine of the demo. */
+/** Sizes that make a request last half a second on an engine of the demo. */
 export function trafficShape(options: DemoOptions): TrafficShape {
   return {
     requestsPerSecond: options.requestsPerSecond,
     durationMs: options.phaseMs,
-    promptTokensMean: 250,
-    outputTokensMean: 40,
+    promptTokensMean: 150,
+    outputTokensMean: 24,
   };
 }
 

@@ -31,7 +31,10 @@ export function renderTable(state: TableState, paint: Paint): string[] {
     paint.bold(state.title),
     '',
     `${state.phase}  picks ${paint.bold(paint.cyan(state.strategy))}  ` +
-      `${paint.cyan(bar(state.progress, 20))} ${Math.round(state.progress * 100)} %`,
+      `${paint.cyan(bar(state.progress, 20))} ` +
+      (state.progress < 1
+        ? `${Math.round(state.progress * 100)} %`
+        : 'waiting for the last answers'),
     '',
     paint.dim(
       'NODE    ENDPOINT                    RUNNING  WAITING      KV CACHE          REPORT AGE  PICKS',
