@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { KubeClient, openAccess } from '@leadsman/kube';
-import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
+import { createAdmin, type Logger, monotonicMs, StallGuard, tickMs } from '@leadsman/service';
 import { formatHostPort, senderIdBytes } from '@leadsman/wire';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Batcher } from './batch/batcher.ts';
@@ -58,8 +58,12 @@ export async function startNodeAgent(
     logger,
     ready: () => (outlet.connected ? undefined : 'no way onward for reports'),
   });
+  // What arrives after this process stood still has waited in its sockets meanwhile.
+  const guard = new StallGuard(monotonicMs());
+  const ticking = setInterval(() => guard.tick(monotonicMs()), tickMs);
   const take = (frame: Uint8Array, peer: Uint8Array | undefined) => {
-    const result = batcher.take(frame, peer, monotonicMs());
+    const nowMs = monotonicMs();
+    const result = batcher.take(frame, peer, nowMs, guard.extraAgeMs(nowMs));
     if (result.status === 'taken') loop.wake();
     return result;
   };
@@ -81,6 +85,7 @@ export async function startNodeAgent(
     batcher,
     stop: async () => {
       await server.close();
+      clearInterval(ticking);
       await discovery?.stop();
       loop.stop();
       await outlet.close();

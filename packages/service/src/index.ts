@@ -4,3 +4,4 @@ export * from './config.ts';
 export * from './lifecycle.ts';
 export * from './log.ts';
 export * from './monotonic.ts';
+export * from './stall-guard.ts';

@@ -130,6 +130,8 @@ class PushServer implements FeedServer {
     let timer: NodeJS.Timeout | undefined;
     const confirm = () => {
       timer = undefined;
+      // The stop of this server ends calls on which a confirmation may still be due.
+      if (call.writableEnded) return;
       confirmed = frames;
       call.write(frames);
     };
@@ -151,7 +153,7 @@ class PushServer implements FeedServer {
       timer ??= setTimeout(confirm, confirmEveryMs);
     });
     call.on('end', () => {
-      if (confirmed < frames && !call.destroyed) call.write(frames);
+      if (confirmed < frames && !call.writableEnded) call.write(frames);
       call.end();
       end();
     });

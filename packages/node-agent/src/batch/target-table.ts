@@ -51,8 +51,11 @@ export class TargetTable {
     this.#counters = counters;
   }
 
-  /** `peer`: 16 bytes of the sender's address, or `undefined` for the agent's own scrapes. */
-  take(frame: Uint8Array, peer: Uint8Array | undefined, nowMs: number): TakeResult {
+  /**
+   * `peer`: 16 bytes of the sender's address, or `undefined` for the agent's own scrapes.
+   * `waitedMs`: how long the frame may have waited unread, which makes its numbers older.
+   */
+  take(frame: Uint8Array, peer: Uint8Array | undefined, nowMs: number, waitedMs = 0): TakeResult {
     try {
       this.#reader.load(frame);
     } catch (error) {
@@ -70,7 +73,7 @@ export class TargetTable {
       return full;
     }
     this.#counters.frames++;
-    for (let i = 0; i < this.#types.length; i++) this.#apply(i, nowMs);
+    for (let i = 0; i < this.#types.length; i++) this.#apply(i, nowMs, waitedMs);
     return taken;
   }
 
@@ -132,7 +135,7 @@ export class TargetTable {
     return this.targets.size + this.#fresh.size <= this.#bounds.targetsMax;
   }
 
-  #apply(i: number, nowMs: number): void {
+  #apply(i: number, nowMs: number, waitedMs: number): void {
     const reader = this.#reader;
     const offset = this.#offsets[i] as number;
     const target = this.#targetOf(i, nowMs);
@@ -144,7 +147,7 @@ export class TargetTable {
       const epoch = reader.view.getFloat64(offset + reportOffset.epoch, true);
       const seq = reader.view.getFloat64(offset + reportOffset.seq, true);
       if (!this.#put(target.report, target.reportOrder, epoch, seq, bytes, nowMs)) return;
-      target.reportedMs = nowMs;
+      target.reportedMs = nowMs - waitedMs;
       target.gone.bytes = undefined;
       target.gone.waiting = false;
       const addressAt = reportOffset.address;

@@ -69,7 +69,7 @@ export class Target {
     { type: recordType.ranks, held: this.ranks },
   ];
   readonly #ended: readonly TargetRecord[] = [{ type: recordType.gone, held: this.gone }];
-  /** When the held report arrived here, ms: its age grows from then on. */
+  /** When the held report reached this machine, ms: its age grows from then on. */
   reportedMs = 0;
   /** When its sender last spoke of it, ms. */
   heardMs: number;
