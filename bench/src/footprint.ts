@@ -1,0 +1,145 @@
+/**
+ * `npm run bench -- footprint`: resident memory and CPU of what runs beside every engine: one
+ * sidecar that scrapes a page of 45 KB 20 times a second and hands each report to an agent, and
+ * one agent that takes the reports of 16 such sidecars and publishes to NATS.
+ *
+ * Both run as in an image: bundled, with the same flags. Engine, NATS and senders are processes of
+ * their own. Start-up is left out: figures are differences of `/proc/<pid>/stat` over a window
+ * that begins after the first seconds, and the resident memory at its end.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { launchEngineSimulators, launchNats, requireNats } from '@leadsman/testing';
+import { bundle } from '../../scripts/images/bundle.ts';
+import { launchBundled } from './footprint/bundled-process.ts';
+import { observe, type ProcessUse } from './footprint/process-use.ts';
+import { startReporters } from './footprint/reporters.ts';
+import type { BenchOptions } from './main.ts';
+
+export const about = 'memory and CPU of one sidecar, and of an agent with 16 sidecars';
+
+const sidecars = 16;
+const reportsPerS = 20;
+
+/** As deploy/images starts a sidecar: a heap of 20 MB does not need room to grow to gigabytes. */
+export const sidecarNodeFlags = ['--max-semi-space-size=1', '--max-old-space-size=48'];
+
+export async function run(options: BenchOptions): Promise<Record<string, unknown>> {
+  const folder = await mkdtemp(join(tmpdir(), 'leadsman-footprint-'));
+  const cleanUps: (() => Promise<unknown>)[] = [() => rm(folder, { recursive: true, force: true })];
+  try {
+    await bundle(folder);
+    const window = options.smoke
+      ? { warmUpMs: 500, forMs: 1_000 }
+      : { warmUpMs: 10_000, forMs: 20_000 };
+    const agent = requireNats() ? await agentUse(folder, window, cleanUps) : undefined;
+    const sidecar = await sidecarUse(folder, window, cleanUps);
+    const result = { node_flags: sidecarNodeFlags.join(' '), sidecar, ...(agent && { agent }) };
+    if (!options.json) print(result);
+    return result;
+  } finally {
+    for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  }
+}
+
+interface Window {
+  warmUpMs: number;
+  forMs: number;
+}
+
+type CleanUps = (() => Promise<unknown>)[];
+
+async function sidecarUse(
+  folder: string,
+  window: Window,
+  cleanUps: CleanUps,
+): Promise<ProcessUse & { scrapes_per_s: number; page_bytes: number }> {
+  const engines = await launchEngineSimulators([{}]);
+  cleanUps.push(() => engines.stop());
+  const [engine] = engines.engines;
+  const url = `http://${engine?.host}:${engine?.port}/metrics`;
+  const page = await (await fetch(url)).arrayBuffer();
+  // An agent without a way onward would answer 503; this one only takes reports in.
+  const agent = await launchBundled(folder, 'node-agent', [], {
+    nodeName: 'bench',
+    natsUrl: await natsUrl(cleanUps),
+    adminHost: '127.0.0.1',
+    adminPort: 0,
+  });
+  cleanUps.push(() => agent.stop());
+  const sidecar = await launchBundled(folder, 'sidecar', sidecarNodeFlags, {
+    targets: `8000=${url}`,
+    agentUrl: `http://${agent.address}`,
+    exporterMode: 'node',
+    adminHost: '127.0.0.1',
+    adminPort: 0,
+    podUid: 'bench-0',
+    podIp: '127.0.0.1',
+    // The simulated engine is idle; a busy one is not scraped more slowly.
+    idleIntervalMs: 50,
+  });
+  cleanUps.push(() => sidecar.stop());
+  const scrapes = () => counterOf(sidecar.address, 'leadsman_sidecar_scrapes_total{outcome="ok"}');
+  let before = 0;
+  const use = await observe(sidecar.pid, window, async () => {
+    before = await scrapes();
+  });
+  const perS = ((await scrapes()) - before) / (window.forMs / 1_000);
+  return { ...use, scrapes_per_s: Number(perS.toFixed(1)), page_bytes: page.byteLength };
+}
+
+async function agentUse(
+  folder: string,
+  window: Window,
+  cleanUps: CleanUps,
+): Promise<ProcessUse & { reports_per_s: number; sidecars: number }> {
+  const agent = await launchBundled(folder, 'node-agent', [], {
+    nodeName: 'bench',
+    natsUrl: await natsUrl(cleanUps),
+    adminHost: '127.0.0.1',
+    adminPort: 0,
+  });
+  cleanUps.push(() => agent.stop());
+  const reporters = startReporters(`http://${agent.address}`, sidecars, 1_000 / reportsPerS);
+  cleanUps.push(() => reporters.stop());
+  const reports = () => counterOf(agent.address, 'leadsman_node_agent_reports_total');
+  let before = 0;
+  const use = await observe(agent.pid, window, async () => {
+    before = await reports();
+  });
+  const perS = ((await reports()) - before) / (window.forMs / 1_000);
+  return { ...use, reports_per_s: Math.round(perS), sidecars };
+}
+
+let nats: Promise<string> | undefined;
+
+function natsUrl(cleanUps: CleanUps): Promise<string> {
+  nats ??= launchNats().then((server) => {
+    cleanUps.splice(1, 0, () => server.stop());
+    return server.url;
+  });
+  return nats;
+}
+
+async function counterOf(address: string, series: string): Promise<number> {
+  const text = await (await fetch(`http://${address}/metrics`)).text();
+  const line = text.split('\n').find((one) => one.startsWith(`${series} `));
+  return Number(line?.slice(series.length + 1) ?? Number.NaN);
+}
+
+function print(result: {
+  sidecar: ProcessUse & { scrapes_per_s: number };
+  agent?: ProcessUse & { reports_per_s: number };
+}): void {
+  const { sidecar, agent } = result;
+  process.stdout.write(
+    `sidecar  ${sidecar.memory_mb} MB, ${sidecar.cpu_percent} % of a core ` +
+      `at ${sidecar.scrapes_per_s} scrapes/s\n`,
+  );
+  if (agent === undefined) return;
+  process.stdout.write(
+    `agent    ${agent.memory_mb} MB, ${agent.cpu_percent} % of a core ` +
+      `at ${agent.reports_per_s} reports/s\n`,
+  );
+}

@@ -1,0 +1,48 @@
+/** Starts a process from a folder of bundles, as an image does. */
+import { join } from 'node:path';
+import { launchProcess, waitUntil } from '@leadsman/testing';
+
+export interface BundledProcess {
+  readonly pid: number;
+  /** Where it listens, by its log. */
+  readonly address: string;
+  stop(): Promise<void>;
+}
+
+/** Resolves when it listens. Flags are given by their camelCase names. */
+export async function launchBundled(
+  folder: string,
+  name: string,
+  nodeFlags: readonly string[],
+  flags: Readonly<Record<string, string | number>>,
+): Promise<BundledProcess> {
+  let address: string | undefined;
+  const child = await launchProcess({
+    name,
+    command: process.execPath,
+    args: [
+      ...nodeFlags,
+      join(folder, `${name}.mjs`),
+      ...Object.entries(flags).map(([key, value]) => `--${kebab(key)}=${value}`),
+    ],
+    onLine: (line) => {
+      address ??= /"address":"([^"]+)"/.exec(line)?.[1];
+    },
+  });
+  await waitUntil(() => address !== undefined || child.exitState !== undefined, {
+    what: `${name} to listen`,
+    describe: () => child.output(),
+  });
+  if (address === undefined) throw new Error(`${name} ended:\n${child.output()}`);
+  return {
+    pid: child.pid,
+    address,
+    stop: async () => {
+      await child.stop();
+    },
+  };
+}
+
+function kebab(key: string): string {
+  return key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
