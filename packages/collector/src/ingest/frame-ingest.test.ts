@@ -139,8 +139,31 @@ test('endpoints do not expire while the feed is cut: silence says nothing about 
   fleet.report();
   fleet.pass(60_000, feedState.disconnected);
   expect(fleet.slot()).toBe(0);
-  fleet.pass(100, feedState.synced);
-  expect(fleet.slot()).toBe(-1);
+});
+
+test('after the feed came back senders have the whole time to do so, too', () => {
+  const fleet = setup();
+  fleet.report({ uid: 'pod-a' });
+  fleet.report({ uid: 'pod-b' });
+  fleet.pass(60_000, feedState.disconnected);
+  fleet.pass(9_000);
+  expect([fleet.slot('pod-a'), fleet.slot('pod-b')]).toEqual([0, 1]);
+  fleet.report({ uid: 'pod-a', seq: 2 });
+  fleet.pass(1_500);
+  expect([fleet.slot('pod-a'), fleet.slot('pod-b')]).toEqual([0, -1]);
+});
+
+test('sender clocks that are wrong by ten minutes either way change no age', () => {
+  const fleet = setup();
+  fleet.pass(5_000);
+  for (const wrongMs of [-600_000, 0, 600_000]) {
+    const epoch = 1_800_000_000_000 + wrongMs;
+    fleet.report({ uid: `pod${wrongMs}`, epoch, ageMs: 30 });
+    const slot = fleet.slot(`pod${wrongMs}`);
+    expect(fleet.nowMs - fleet.reader.measuredAtMs(slot)).toBe(30);
+    expect(stateOf(fleet.reader, slot, fleet.nowMs + 1_000, 2_000)).toBe('fresh');
+    expect(stateOf(fleet.reader, slot, fleet.nowMs + 2_000, 2_000)).toBe('stale');
+  }
 });
 
 test('a thread that stood still shows what arrives next as old, and expires nobody at once', () => {

@@ -34,15 +34,18 @@ export class FrameIngest {
   readonly #fleet: Fleet;
   readonly #senders: SenderTable;
   readonly #stall: StallGuard;
+  readonly #expireAfterMs: number;
   #expireFromMs = Number.NEGATIVE_INFINITY;
+  #feed: FeedState | undefined;
   #ints = new Int32Array(this.#reader.bytes.buffer);
 
   constructor(options: FrameIngestOptions) {
     this.#writer = options.writer;
+    this.#expireAfterMs = options.expireAfterMs ?? expireAfterMsDefault;
     this.#fleet = new Fleet({
       writer: options.writer,
       counters: this.counters,
-      expireAfterMs: options.expireAfterMs ?? expireAfterMsDefault,
+      expireAfterMs: this.#expireAfterMs,
       keepRanks: options.keepRanks ?? false,
     });
     this.#senders = new SenderTable(options.sendersMax ?? options.writer.slotsMax, this.counters);
@@ -97,7 +100,8 @@ export class FrameIngest {
   /**
    * Housekeeping, to be called about every {@link tickMs}: expiry, heartbeat, the feed's state.
    * Endpoints expire only while the feed is whole: when it is cut, or this thread stood still, all
-   * fall silent at once, and what was known of them is better than nothing.
+   * fall silent at once, and what was known of them is better than nothing. After the feed's return
+   * every sender has the whole time to come back: some take seconds longer than we did.
    */
   tick(nowMs: number, feed: FeedState): void {
     this.#writer.mustOwn();
@@ -105,6 +109,10 @@ export class FrameIngest {
       this.counters.stalls++;
       this.#expireFromMs = nowMs + 2 * keyframeIntervalMs;
     }
+    if (feed === feedState.synced && this.#feed !== undefined && this.#feed !== feed) {
+      this.#expireFromMs = nowMs + this.#expireAfterMs;
+    }
+    this.#feed = feed;
     if (feed === feedState.synced && nowMs >= this.#expireFromMs) this.#fleet.expire(nowMs);
     this.#fleet.forget(nowMs);
     this.#senders.expire(nowMs);
