@@ -56,11 +56,11 @@ test('a watcher that changes between replicas never goes back and ends at the ne
         reader.refresh();
         const changes = frames.changes(0);
         if (!lost) follow(changes);
-        if (keyframe) follow(frames.keyframe(0));
+        if (keyframe) follow(frames.keyframe(0, true));
       }
       for (const { reader, frames } of replicas) {
         reader.refresh();
-        follow(frames.keyframe(0));
+        follow(frames.keyframe(0, true));
       }
       for (const uid of uids) {
         const newest = Math.max(...replicas.map((replica) => replica.numberOf(uid)));

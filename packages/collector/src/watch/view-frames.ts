@@ -5,6 +5,9 @@
  * The age a report leaves with is that of its numbers now, the time it lay in this view included.
  * An endpoint that left is told as `gone` with a sequence above its last report.
  *
+ * Frames for all watchers are numbered one after the other. Those made for some (a newcomer, one
+ * that fell behind) carry the latest of these numbers, so that nobody counts a loss that was none.
+ *
  * Cost per changed endpoint: two copies of 256 bytes. Rank numbers are not passed on: they are for
  * people, who ask the collector itself.
  */
@@ -38,6 +41,8 @@ export class ViewFrames {
   readonly #writer: FrameWriter;
   readonly #told: (Told | undefined)[] = [];
   #frames: Uint8Array[] = [];
+  /** Number of the latest frame that was for all. */
+  #seq = 1;
 
   constructor(reader: ViewReader, sender: FrameSender) {
     this.#reader = reader;
@@ -48,27 +53,27 @@ export class ViewFrames {
   changes(nowMs: number): Uint8Array[] {
     const { changed, changedCount } = this.#reader;
     for (let i = 0; i < changedCount; i++) this.#change(changed[i]!, nowMs);
-    return this.#finish(frameKind.changes);
+    return this.#finish(frameKind.changes, true);
   }
 
-  /** Frames of the slots marked in `dirty`, without those that left. */
+  /** Frames for one watcher: of the slots marked in `dirty`, without those that left. */
   marked(dirty: Uint8Array, nowMs: number): Uint8Array[] {
     const slots = Math.min(dirty.length, this.#reader.slots);
     for (let slot = 0; slot < slots; slot++) {
       if (dirty[slot] !== 0 && this.#reader.isUsed(slot)) this.#whole(slot, nowMs);
     }
-    return this.#finish(frameKind.changes);
+    return this.#finish(frameKind.changes, false);
   }
 
-  /** Frames of everything; at least one, as it also shows life. */
-  keyframe(nowMs: number): Uint8Array[] {
+  /** Frames of everything, for all or for some; at least one, as it also shows life. */
+  keyframe(nowMs: number, forAll: boolean): Uint8Array[] {
     for (let slot = 0; slot < this.#reader.slots; slot++) {
       if (this.#reader.isUsed(slot)) this.#whole(slot, nowMs);
     }
     if (this.#writer.records === 0 && this.#frames.length === 0) {
-      return [this.#writer.finish(frameKind.keyframe)];
+      this.#frames.push(this.#writer.finish());
     }
-    return this.#finish(frameKind.keyframe);
+    return this.#finish(frameKind.keyframe, forAll);
   }
 
   #change(slot: number, nowMs: number): void {
@@ -133,14 +138,16 @@ export class ViewFrames {
     this.#writer.append(type, payload);
   }
 
-  /** Ends the open frame and marks all of them as parts of one whole. */
-  #finish(kind: number): Uint8Array[] {
+  /** Ends the open frame, numbers all of them and marks them as parts of one whole. */
+  #finish(kind: number, forAll: boolean): Uint8Array[] {
     if (this.#writer.records > 0) this.#frames.push(this.#writer.finish());
     const frames = this.#frames;
     this.#frames = [];
     for (const [part, frame] of frames.entries()) {
       const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
+      if (forAll) this.#seq++;
       view.setUint8(frameOffset.kind, kind);
+      view.setFloat64(frameOffset.seq, this.#seq, true);
       view.setUint16(frameOffset.part, part, true);
       view.setUint16(frameOffset.parts, frames.length, true);
     }

@@ -84,6 +84,28 @@ test('a keyframe that fell due while a watcher was slow is sent when it has caug
   expect(slow.seq('pod-b')).toBe(1);
 });
 
+test('what others are told apart is no loss to those that keep up', () => {
+  const { group, add, report } = setup();
+  const steady = add();
+  const slow = add();
+  report('pod-a', 1);
+  group.tick(0);
+  slow.writableLength = 1;
+  report('pod-a', 2);
+  group.tick(10);
+  slow.writableLength = 0;
+  group.tick(20);
+  const late = add();
+  group.tick(30);
+  for (let seq = 3; seq < 6; seq++) {
+    report('pod-a', seq);
+    group.tick(seq * 10 + 10);
+  }
+  expect(steady.ingest.counters).toMatchObject({ missingFrames: 0, duplicateFrames: 0 });
+  expect(late.ingest.counters.missingFrames).toBe(0);
+  expect([steady.seq('pod-a'), slow.seq('pod-a'), late.seq('pod-a')]).toEqual([5, 5, 5]);
+});
+
 test('a slot used again between two looks is told as one that left and one that came', () => {
   const { ingest, group, sender, add, report } = setup();
   const call = add();

@@ -72,7 +72,7 @@ export class WatchGroup {
       // Before the keyframe too: only they tell who left.
       if (watcher.dirty === undefined) this.#send(watcher, changes);
       if (watcher.wantsKeyframe) {
-        keyframe ??= this.#frames.keyframe(nowMs);
+        keyframe ??= this.#frames.keyframe(nowMs, due);
         this.#send(watcher, keyframe);
         watcher.wantsKeyframe = false;
       } else if (watcher.dirty !== undefined) {
