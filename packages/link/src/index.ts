@@ -1,5 +1,5 @@
 export * from './agent/agent-sink.ts';
-export { Backoff, type BackoffOptions } from './backoff.ts';
+export { Backoff, type BackoffOptions, pause } from './backoff.ts';
 export * from './frame-port.ts';
 export * from './grpc/feed-server.ts';
 export {

@@ -21,6 +21,7 @@ import {
   type LookupAll,
   lookupAll,
   parseTarget,
+  pause,
   type Replica,
   resolveTargets,
   type Target,
@@ -141,7 +142,10 @@ export class RemoteFeed implements FrameSource {
     const openedMs = nowMs();
     let heardMs = Number.NaN;
     const ended = Promise.withResolvers<string>();
+    let over = false;
     call.on('data', (frame: Uint8Array) => {
+      // What a given-up call still brings must not pass for a living one.
+      if (over) return;
       heardMs = nowMs();
       this.#connected = true;
       onFrame(frame);
@@ -158,6 +162,7 @@ export class RemoteFeed implements FrameSource {
     this.#stopping.signal.addEventListener('abort', onAbort);
     if (this.#stopping.signal.aborted) onAbort();
     const why = await ended.promise;
+    over = true;
     clearInterval(watchdog);
     this.#stopping.signal.removeEventListener('abort', onAbort);
     this.#connected = false;
@@ -166,17 +171,4 @@ export class RemoteFeed implements FrameSource {
     logger.warn({ collector: replica.address, reason: why }, 'no longer watching this collector');
     return !Number.isNaN(heardMs);
   }
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-  });
 }

@@ -19,7 +19,7 @@
  */
 import { frameBytesMax } from '@leadsman/wire';
 import { errors, type NatsConnection } from '@nats-io/transport-node';
-import { Backoff } from '../backoff.ts';
+import { Backoff, pause } from '../backoff.ts';
 import { Connector } from './connector.ts';
 import { createNatsCounters, type NatsCounters } from './counters.ts';
 import { CredentialsError } from './credentials.ts';
@@ -173,7 +173,7 @@ class Link implements NatsLink {
         waitMs = refusal ? refused.next() : plain.next();
         this.#logger?.warn({ reason: reasonOf(error), waitMs: Math.round(waitMs) }, 'NATS is away');
       }
-      await wait(waitMs, signal);
+      await pause(waitMs, signal);
     }
   }
 
@@ -266,17 +266,4 @@ function isRefusal(error: unknown): boolean {
 
 function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
-}
-
-function wait(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-  });
 }
