@@ -3,12 +3,12 @@
  * ticks. The same core runs in a thread of a picker and in the collector service.
  */
 import type { NatsCounters } from '@leadsman/link';
+import { tickMs } from '@leadsman/service';
 import { Feed, type FeedDeps } from './feed/feed.ts';
 import type { FeedConfig } from './feed/feed-config.ts';
 import type { IngestCounters } from './ingest/counters.ts';
 import { FeedWatch } from './ingest/feed-watch.ts';
 import { FrameIngest } from './ingest/frame-ingest.ts';
-import { tickMs } from './ingest/stall-guard.ts';
 import { type FeedState, feedState } from './view/layout.ts';
 import { ViewWriter } from './view/view-writer.ts';
 

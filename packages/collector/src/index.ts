@@ -10,7 +10,6 @@ export type { IngestCounters } from './ingest/counters.ts';
 export { FeedWatch, syncAfterMsDefault } from './ingest/feed-watch.ts';
 export { expireAfterMsDefault } from './ingest/fleet.ts';
 export { FrameIngest, type FrameIngestOptions } from './ingest/frame-ingest.ts';
-export { tickMs } from './ingest/stall-guard.ts';
 export { registerCollectorMetrics } from './metrics.ts';
 export { type CollectorConfig, collectorConfigShape } from './service/config.ts';
 export { type EndpointJson, endpointJson } from './view/endpoint-json.ts';

@@ -9,13 +9,13 @@
  * one copy; well under a microsecond each. What the thread cannot take is dropped before it gets
  * here: a transport that falls behind drops what waited too long, cheaper than reading it.
  */
+import { StallGuard } from '@leadsman/service';
 import { FrameReader, keyframeIntervalMs, recordType, WireError } from '@leadsman/wire';
 import { type FeedState, feedState } from '../view/layout.ts';
 import type { ViewWriter } from '../view/view-writer.ts';
 import { createIngestCounters, type IngestCounters } from './counters.ts';
 import { expireAfterMsDefault, Fleet } from './fleet.ts';
 import { SenderTable } from './sender-table.ts';
-import { StallGuard } from './stall-guard.ts';
 
 export interface FrameIngestOptions {
   writer: ViewWriter;
