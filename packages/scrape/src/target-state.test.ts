@@ -58,12 +58,19 @@ describe('TargetState', () => {
     expect(report.port).toBe(8_000);
   });
 
+  it('counts up from there, or what the first scrape says would pass for a repetition', () => {
+    const { state } = create();
+    const pending = readReport(state.reportBytes(1_000));
+    state.fail(reason.timeout, 'no answer');
+    expect(readReport(state.reportBytes(2_000)).seq).toBeGreaterThan(pending.seq);
+  });
+
   it('ages from the beginning of the scrape that gave the numbers', () => {
     const { state } = create();
     state.succeed(reading({ runningRequests: 4 }), 2_000, 12);
     const report = readReport(state.reportBytes(2_040));
     expect(report.reason).toBe(reason.ok);
-    expect(report.seq).toBe(1);
+    expect(report.seq).toBe(2);
     expect(report.ageMs).toBe(40);
     expect(report.metrics[metric.runningRequests]).toBe(4);
     expect(report.metrics[metric.scrapeDurationMs]).toBe(12);
@@ -75,7 +82,7 @@ describe('TargetState', () => {
     state.fail(reason.timeout, 'no answer');
     const report = readReport(state.reportBytes(9_000));
     expect(report.reason).toBe(reason.timeout);
-    expect(report.seq).toBe(2);
+    expect(report.seq).toBe(3);
     expect(report.ageMs).toBe(7_000);
     expect(report.metrics[metric.runningRequests]).toBe(4);
     expect(state.detail).toBe('no answer');
@@ -110,7 +117,7 @@ describe('TargetState', () => {
     state.succeed(reading({}), 2, 1);
     state.succeed(reading({ promptTokensTotal: 10 }), 3, 1);
     expect(state.epoch).toBe(50_000);
-    expect(state.seq).toBe(3);
+    expect(state.seq).toBe(4);
   });
 
   it('flags work without progress as suspect, and a sleeping engine as sleeping only', () => {
@@ -161,7 +168,7 @@ describe('TargetState', () => {
     expect(state.ranksBytes()).toBeUndefined();
     state.succeed(reading({}, { ranks: [rank(0), rank(1)], engineRanks: 2 }), 2, 1);
     const ranks = decodeRanks(state.ranksBytes() as Uint8Array);
-    expect(ranks.seq).toBe(2);
+    expect(ranks.seq).toBe(3);
     expect(ranks.ranks[1]).toEqual(rank(1));
     expect(state.report(0).engineRanks).toBe(2);
   });
@@ -169,7 +176,7 @@ describe('TargetState', () => {
   it('says goodbye above its last report', () => {
     const { state } = create();
     state.succeed(reading({}), 1, 1);
-    expect(decodeGone(state.goneBytes())).toMatchObject({ epoch: 50_000, seq: 2, port: 8_000 });
+    expect(decodeGone(state.goneBytes())).toMatchObject({ epoch: 50_000, seq: 3, port: 8_000 });
   });
 
   it('never lets (epoch, seq) go back, whatever happens', () => {

@@ -64,7 +64,8 @@ export class TargetState {
   readonly #suspicion: Suspicion;
   readonly #metrics = new Float64Array(metricsCount).fill(Number.NaN);
   #epoch: number;
-  #seq = 0;
+  /** That no scrape has ended yet is the first thing said, so what one says is newer. */
+  #seq = 1;
   #revision = 1;
   #measuredAtMs: number;
   #reason: Reason = reason.pending;
@@ -187,7 +188,7 @@ export class TargetState {
       reason: this.#reason,
       engineRanks: this.#reading?.engineRanks ?? 0,
       epoch: this.#epoch,
-      seq: Math.max(1, this.#seq),
+      seq: this.#seq,
       ageMs: this.ageMs(nowMs),
       metrics: this.#metrics,
     };
@@ -208,7 +209,7 @@ export class TargetState {
   /** The ranks as a record's payload; `undefined` when the page speaks of one rank or none. */
   ranksBytes(): Uint8Array | undefined {
     const ranks = this.ranks;
-    if (ranks.length < 2 || this.#seq === 0) return undefined;
+    if (ranks.length < 2) return undefined;
     const { podKey } = this;
     const { port } = this.identity;
     return encodeRanks({ podKey, port, epoch: this.#epoch, seq: this.#seq, ranks });
