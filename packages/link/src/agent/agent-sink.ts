@@ -1,3 +1,4 @@
+/// <reference path="./undici-parts.d.ts" />
 /**
  * A sidecar's hop to its node's agent: one POST per frame over a kept connection.
  *
@@ -11,7 +12,7 @@
  * count as not sent, as a frame that arrives twice does no harm and one that is lost does.
  */
 import { frameBytesMax } from '@leadsman/wire';
-import { Pool } from 'undici';
+import Pool from 'undici/lib/dispatcher/pool.js';
 import type { FrameSink } from '../frame-port.ts';
 
 export const frameContentType = 'application/vnd.leadsman.frame';

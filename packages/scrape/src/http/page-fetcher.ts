@@ -1,3 +1,4 @@
+/// <reference path="./undici-parts.d.ts" />
 /**
  * Fetches the page of one target over HTTP: one request in flight, one deadline over all of it
  * (connecting, headers, body, decompression, a retry, a redirect), a cap on the bytes before and
@@ -11,7 +12,7 @@
 
 import { gunzip } from 'node:zlib';
 import { type Reason, reason } from '@leadsman/wire';
-import { Client } from 'undici';
+import Client from 'undici/lib/dispatcher/client.js';
 import { type ConnectSettings, clientOptions } from './connect-options.ts';
 import { failureOf, isConnectionLost, PageError, type PageResult } from './page-result.ts';
 import { PageBuffer, type Response, ResponseCollector } from './response-collector.ts';

@@ -1,0 +1,8 @@
+/**
+ * One file of undici, whose index would load its fetch, caches, mocks and WebSockets too: some
+ * 4 MB of memory in each sidecar. Its path is no promise of undici's; the version is pinned, and
+ * every test of the agent sink would fail if the path changed.
+ */
+declare module 'undici/lib/dispatcher/pool.js' {
+  export { Pool as default } from 'undici';
+}
