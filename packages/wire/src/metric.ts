@@ -1,6 +1,7 @@
 /**
- * The numbers of a report by position: word `metric.x` of its metrics part. Append only, until
- * the words are used up; then a new report version follows.
+ * The numbers of a report by position: word `metric.x` of its metrics part. A position never
+ * changes its meaning. All words of a version 1 report are taken: one more number makes the report
+ * longer, which is a new version (report.ts checks that they fit).
  *
  * Every number is a float64, and NaN means unknown: unknown is a state, never 0. Names end in
  * their unit. Totals are counters of the engine since its start.

@@ -45,6 +45,10 @@ export const reportOffset = {
   metrics: 72,
 } as const;
 
+if (reportOffset.metrics + metricsCount * 8 > reportBytes) {
+  throw new Error('a report has more numbers than words');
+}
+
 /** Bits of the flags byte. */
 export const reportFlag = {
   /** Every rank of the engine sleeps: it answers only after waking up. */
