@@ -23,7 +23,7 @@ const sidecars = 16;
 const reportsPerS = 20;
 
 /** As deploy/images starts a sidecar: a heap of 20 MB does not need room to grow to gigabytes. */
-export const sidecarNodeFlags = ['--max-semi-space-size=1', '--max-old-space-size=48'];
+export const sidecarNodeFlags = ['--max-semi-space-size=1', '--max-old-space-size=64'];
 
 export async function run(options: BenchOptions): Promise<Record<string, unknown>> {
   const folder = await mkdtemp(join(tmpdir(), 'leadsman-footprint-'));
