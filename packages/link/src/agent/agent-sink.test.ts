@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { waitUntil } from '@leadsman/testing';
@@ -51,6 +53,25 @@ describe('the sink towards the agent', () => {
     expect(sink.send(Uint8Array.of(2))).toBe(true);
     await waitUntil(() => got.length === 2, { what: 'two frames' });
     expect(got).toEqual([1, 2]);
+  });
+
+  it('works in a process that loads nothing else', async () => {
+    const { url } = await agent((_, reply) => reply.writeHead(204).end());
+    const source = `
+      import { agentSink } from ${JSON.stringify(new URL('./agent-sink.ts', import.meta.url).href)};
+      const sink = agentSink({ url: ${JSON.stringify(url)}, timeoutMs: 10_000 });
+      sink.send(Uint8Array.of(1));
+      await sink.close();
+      process.stdout.write(String(sink.lastOutcome));`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', source], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let said = '';
+    child.stdout.on('data', (text) => {
+      said += text;
+    });
+    await once(child, 'close');
+    expect(said).toBe('accepted');
   });
 
   it('keeps one POST under way and the newest frame behind it', async () => {

@@ -12,6 +12,7 @@
  * count as not sent, as a frame that arrives twice does no harm and one that is lost does.
  */
 import { frameBytesMax } from '@leadsman/wire';
+import request from 'undici/lib/api/api-request.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { FrameSink } from '../frame-port.ts';
 
@@ -168,7 +169,7 @@ class HttpAgentSink implements AgentSink {
   }
 
   async #request(frame: Uint8Array, signal: AbortSignal): Promise<number> {
-    const { statusCode, body } = await this.#pool.request({
+    const { statusCode, body } = await request.call(this.#pool, {
       method: 'POST',
       path: agentFramesPath,
       headers: { 'content-type': frameContentType },
