@@ -11,6 +11,7 @@
  *
  * `--exporter pod`: a connection per pod. `--transport direct`: streams without a broker.
  * `--rolling`: restarts of NATS (three servers), agents and the collector meanwhile.
+ * `--no-polling`: without the baseline.
  */
 import { viewBytes } from '@leadsman/collector';
 import { waitUntil } from '@leadsman/testing';
@@ -31,8 +32,12 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
   const fleet = fleetOptions(options);
   try {
     const measured = await measureFleet(fleet);
-    const polling = await measurePolling({ intervalMs: fleet.plan.intervalMs, ...fleet.polling });
-    const result = { ...measured, ...against(polling, measured.cpu_us_per_pod_s.collector) };
+    const { intervalMs } = fleet.plan;
+    const polling = fleet.polling && (await measurePolling({ intervalMs, ...fleet.polling }));
+    const result = {
+      ...measured,
+      ...(polling && against(polling, measured.cpu_us_per_pod_s.collector)),
+    };
     if (!options.json) printFleet(result);
     return result;
   } finally {

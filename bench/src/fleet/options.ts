@@ -11,7 +11,8 @@ export interface FleetOptions {
   windowMs: number;
   measureMs: number;
   rolling: boolean;
-  polling: { measureMs: number; podsMax: number };
+  /** `undefined`: without the baseline. */
+  polling: { measureMs: number; podsMax: number } | undefined;
 }
 
 /**
@@ -33,6 +34,7 @@ export function fleetOptions({ args, smoke }: BenchOptions): FleetOptions {
       exporter: { type: 'string', default: 'node' },
       transport: { type: 'string', default: 'nats' },
       rolling: { type: 'boolean', default: false },
+      'no-polling': { type: 'boolean', default: false },
     },
   });
   const nodes = positive('nodes', values.nodes);
@@ -54,7 +56,11 @@ export function fleetOptions({ args, smoke }: BenchOptions): FleetOptions {
     windowMs: positive('window-ms', values['window-ms']),
     measureMs: positive('seconds', values.seconds) * 1_000,
     rolling: values.rolling,
-    polling: smoke ? { measureMs: 300, podsMax: 5 } : { measureMs: 2_000, podsMax: 320 },
+    polling: values['no-polling']
+      ? undefined
+      : smoke
+        ? { measureMs: 300, podsMax: 5 }
+        : { measureMs: 2_000, podsMax: 320 },
   };
 }
 

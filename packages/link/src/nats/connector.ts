@@ -5,6 +5,7 @@
 import type { NatsConnection } from '@nats-io/transport-node';
 import { loadAuthenticator } from './credentials.ts';
 import { type Dial, type DialOptions, dial } from './dial.ts';
+import type { MessageListener } from './message-splitter.ts';
 import type { NatsBounds, NatsOptions, NatsTls } from './options.ts';
 
 /** How long an orderly end may take, ms: a dead peer must not hold up the next connection. */
@@ -15,9 +16,16 @@ export class Connector {
   readonly #bounds: NatsBounds;
   readonly #servers: string[];
   readonly #dials = new WeakMap<NatsConnection, Dial>();
+  readonly #onMessage: MessageListener;
   #next = 0;
 
-  constructor(options: NatsOptions, bounds: NatsBounds, random: () => number) {
+  constructor(
+    options: NatsOptions,
+    bounds: NatsBounds,
+    random: () => number,
+    onMessage: MessageListener,
+  ) {
+    this.#onMessage = onMessage;
     this.#options = options;
     this.#bounds = bounds;
     this.#servers = shuffled(options.servers, random);
@@ -73,6 +81,7 @@ export class Connector {
       reconnect: false,
       timeout: this.#bounds.connectTimeoutMs,
       readEveryMs: this.#bounds.readEveryMs,
+      onMessage: this.#onMessage,
       ignoreClusterUpdates: true,
       noAsyncTraces: true,
       ...(authenticator === undefined ? {} : { authenticator }),

@@ -13,6 +13,7 @@ import {
   setTransportFactory,
 } from '@nats-io/transport-node';
 import { NodeTransport, nodeResolveHost } from '@nats-io/transport-node/lib/node_transport.js';
+import { type MessageListener, MessageSplitter } from './message-splitter.ts';
 
 export interface Dial {
   /** The connection; rejects with the client library's error. */
@@ -24,6 +25,8 @@ export interface Dial {
 export type DialOptions = NodeConnectionOptions & {
   /** Shortest distance of two readings of the socket, ms; 0: read whatever comes at once. */
   readEveryMs: number;
+  /** Gets the messages; what is none goes to the library. */
+  onMessage: MessageListener;
 };
 
 type WatchedOptions = DialOptions & {
@@ -43,16 +46,27 @@ class WatchedTransport extends NodeTransport {
   }
 
   /**
-   * Lets messages gather for a moment: a collector gets thousands a second, and waking up for each
-   * costs several times what the message itself does.
+   * Takes messages out before the library, and lets them gather for a moment: a collector gets
+   * thousands a second, and waking up for each costs several times what the message itself does.
    */
   override setupHandlers(): void {
     super.setupHandlers();
     const { socket } = this;
-    const { readEveryMs } = this.options as WatchedOptions;
-    if (readEveryMs === 0) return;
-    socket.on('data', (chunk) => {
-      if (chunk.length >= readBytesMax) return;
+    const { readEveryMs, onMessage } = this.options as WatchedOptions;
+    const splitter = new MessageSplitter(onMessage, (bytes) => {
+      this.yields.push(bytes);
+      this.signal.resolve();
+    });
+    socket.removeAllListeners('data');
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        splitter.push(chunk);
+      } catch (error) {
+        // Bytes that no NATS server sends: this connection is worth nothing.
+        socket.destroy(error as Error);
+        return;
+      }
+      if (readEveryMs === 0 || chunk.length >= readBytesMax) return;
       handleOf(socket)?.readStop();
       setTimeout(() => handleOf(socket)?.readStart(), readEveryMs);
     });

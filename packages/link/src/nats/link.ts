@@ -78,7 +78,6 @@ class Link implements NatsLink {
     this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#random = options.random ?? Math.random;
     this.#logger = options.logger;
-    this.#connector = new Connector(options, this.#bounds, this.#random);
     this.#subscriptions = new SubscriptionSet({
       admit: (bytes) => this.#admit(bytes),
       handlerFailed: (error, subject) => {
@@ -89,6 +88,9 @@ class Link implements NatsLink {
         this.#logger?.warn({ err: error, subject }, 'subscription refused');
       },
     });
+    this.#connector = new Connector(options, this.#bounds, this.#random, (sid, subject, payload) =>
+      this.#subscriptions.deliver(sid, subject, payload),
+    );
     this.#loop = this.#run();
   }
 

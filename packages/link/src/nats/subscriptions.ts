@@ -25,6 +25,8 @@ export interface SubscriptionEvents {
 
 export class SubscriptionSet {
   readonly #entries = new Set<Entry>();
+  /** Of the present connection, by the number that its messages carry. */
+  readonly #bySid = new Map<number, Entry>();
   readonly #events: SubscriptionEvents;
 
   constructor(events: SubscriptionEvents) {
@@ -42,6 +44,7 @@ export class SubscriptionSet {
     if (on !== undefined) this.#make(entry, on);
     return () => {
       this.#entries.delete(entry);
+      if (entry.made !== undefined) this.#bySid.delete(entry.made.getID());
       entry.made?.unsubscribe();
       entry.made = undefined;
     };
@@ -49,7 +52,15 @@ export class SubscriptionSet {
 
   /** Makes every subscription on a new connection. */
   makeAll(on: NatsConnection): void {
+    this.#bySid.clear();
     for (const entry of this.#entries) this.#make(entry, on);
+  }
+
+  /** A message as it came from the socket. One of a subscription that was undone is ignored. */
+  deliver(sid: number, subject: Uint8Array, payload: Uint8Array): void {
+    const entry = this.#bySid.get(sid);
+    if (entry === undefined || !this.#events.admit(payload.length)) return;
+    this.#handle(entry, payload, latin1(subject));
   }
 
   #make(entry: Entry, on: NatsConnection): void {
@@ -60,13 +71,23 @@ export class SubscriptionSet {
           events.refused(error, entry.subject);
           return;
         }
-        if (!events.admit(message.data.length)) return;
-        try {
-          entry.handler(message.data, message.subject);
-        } catch (fault) {
-          events.handlerFailed(fault, entry.subject);
-        }
+        // Only messages with headers come this way.
+        if (events.admit(message.data.length)) this.#handle(entry, message.data, message.subject);
       },
     });
+    this.#bySid.set(entry.made.getID(), entry);
   }
+
+  #handle(entry: Entry, payload: Uint8Array, subject: string): void {
+    try {
+      entry.handler(payload, subject);
+    } catch (fault) {
+      this.#events.handlerFailed(fault, entry.subject);
+    }
+  }
+}
+
+/** Subjects of ours are ASCII; one that is not is at least told apart. */
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
 }
