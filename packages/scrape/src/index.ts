@@ -14,4 +14,5 @@ export {
   type TargetDeps,
   type TargetOptions,
 } from './target.ts';
-export { type Clock, type TargetIdentity, TargetState } from './target-state.ts';
+export type { Clock, TargetIdentity } from './target-identity.ts';
+export { TargetState } from './target-state.ts';

@@ -53,3 +53,22 @@ export function emptyReading(engine: string): Reading {
     droppedSamples: 0,
   };
 }
+
+/** Whether what `next` says in words (engine, models, adapters) is not what `last` said. */
+export function hasOtherWords(last: Reading | undefined, next: Reading): boolean {
+  return (
+    last === undefined ||
+    last.engine !== next.engine ||
+    !isSameList(last.models, next.models) ||
+    !isSameList(last.loraRunning, next.loraRunning) ||
+    !isSameList(last.loraWaiting, next.loraWaiting)
+  );
+}
+
+function isSameList(
+  left: readonly string[] | undefined,
+  right: readonly string[] | undefined,
+): boolean {
+  if (left === undefined || right === undefined) return left === right;
+  return left.length === right.length && left.every((name, i) => name === right[i]);
+}

@@ -13,7 +13,8 @@ import {
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { emptyReading, type Reading } from './reading.ts';
-import { type TargetIdentity, TargetState } from './target-state.ts';
+import type { TargetIdentity } from './target-identity.ts';
+import { TargetState } from './target-state.ts';
 
 const identity: TargetIdentity = {
   podUid: '0f3c1c1e-0000-4000-8000-000000000001',

@@ -23,31 +23,9 @@ import {
   writeReport,
 } from '@leadsman/wire';
 import { unitOfMetric } from './engine/unit.ts';
-import type { Reading } from './reading.ts';
+import { hasOtherWords, type Reading } from './reading.ts';
 import { Suspicion, type SuspicionSettings } from './suspicion.ts';
-
-export interface TargetIdentity {
-  podUid: string;
-  podName: string;
-  namespace: string;
-  nodeName: string;
-  /** Address of the pod, the one requests are sent to. */
-  address: string;
-  /** Serving port: with the pod's UID the identity of the endpoint. */
-  port: number;
-  /** Position of the port among the pod's serving ports. */
-  rank: number;
-  reporter: 'sidecar' | 'agent';
-  /** Where the page is, for people: a port, or a URL when it is not the pod's own. */
-  metricsPort: string;
-}
-
-export interface Clock {
-  /** Monotonic, ms. */
-  nowMs(): number;
-  /** Unix time, ms: only for epochs. */
-  unixMs(): number;
-}
+import type { Clock, TargetIdentity } from './target-identity.ts';
 
 /** Metrics that never fall unless the engine restarts, by position. */
 const counters = Object.entries(unitOfMetric)
@@ -149,7 +127,7 @@ export class TargetState {
     this.#detail = '';
     this.#metrics[metric.scrapeDurationMs] = durationMs;
     this.#takeFlags(reading, startedAtMs);
-    const attributesChanged = this.#revision === 0 || this.#differs(reading);
+    const attributesChanged = this.#revision === 0 || hasOtherWords(this.#reading, reading);
     this.#reading = reading;
     if (attributesChanged) {
       this.#revision++;
@@ -286,24 +264,4 @@ export class TargetState {
     if (suspect) this.#flags |= reportFlag.suspect;
     if (sleeping) this.#flags |= reportFlag.sleeping;
   }
-
-  /** Whether the attributes that come from the page differ from the last reading's. */
-  #differs(next: Reading): boolean {
-    const last = this.#reading;
-    return (
-      last === undefined ||
-      last.engine !== next.engine ||
-      !isSameList(last.models, next.models) ||
-      !isSameList(last.loraRunning, next.loraRunning) ||
-      !isSameList(last.loraWaiting, next.loraWaiting)
-    );
-  }
-}
-
-function isSameList(
-  left: readonly string[] | undefined,
-  right: readonly string[] | undefined,
-): boolean {
-  if (left === undefined || right === undefined) return left === right;
-  return left.length === right.length && left.every((name, i) => name === right[i]);
 }

@@ -9,7 +9,8 @@ import { isPage, type PageFailure, type PageResult } from './http/page-result.ts
 import { Pace, type PaceSettings } from './pace.ts';
 import type { PageReader } from './page-reader.ts';
 import type { SuspicionSettings } from './suspicion.ts';
-import { type Clock, type TargetIdentity, TargetState } from './target-state.ts';
+import type { Clock, TargetIdentity } from './target-identity.ts';
+import { TargetState } from './target-state.ts';
 
 export interface TargetOptions {
   identity: TargetIdentity;
