@@ -116,6 +116,7 @@ class Demo {
     const { options, rig, watch, now, signal } = this.#parts;
     await rig.setStrategy(strategy);
     await this.#waitForView();
+    if (signal.aborted) return;
     await watch.beginPhase();
     const phase = new Phase(strategy);
     this.#phases.push(phase);
@@ -128,9 +129,10 @@ class Demo {
 
   /** All endpoints fresh: neither strategy shall begin with less knowledge than the other. */
   async #waitForView(): Promise<void> {
-    const { watch, rig } = this.#parts;
+    const { watch, rig, signal } = this.#parts;
     await waitUntil(
       async () => {
+        if (signal.aborted) return true;
         await watch.look();
         return watch.rows.every((row) => row.state === 'fresh');
       },

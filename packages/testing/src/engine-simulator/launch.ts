@@ -16,11 +16,17 @@ export interface RemoteEngine extends EngineAddress {
   setFaults(faults: Partial<EngineFaults>): void;
 }
 
+/** `cpuMs`: user and system time of the whole process. */
+export interface EngineProcessState {
+  engines: EngineState[];
+  cpuMs: number;
+}
+
 export interface EngineProcess {
   readonly engines: readonly RemoteEngine[];
   readonly process: RunningProcess;
   /** What the engines are doing, and the CPU time that their process has used. */
-  state(): Promise<{ engines: EngineState[]; cpuMs: number }>;
+  state(): Promise<EngineProcessState>;
   stop(): Promise<void>;
 }
 
@@ -30,7 +36,7 @@ export async function launchEngineSimulators(
 ): Promise<EngineProcess> {
   let addresses: EngineAddress[] | undefined;
   let nextId = 1;
-  const asked = new Map<number, (state: { engines: EngineState[]; cpuMs: number }) => void>();
+  const asked = new Map<number, PromiseWithResolvers<EngineProcessState>>();
   const child = await launchProcess({
     name: 'simulated engines',
     command: process.execPath,
@@ -40,10 +46,14 @@ export async function launchEngineSimulators(
       const notice = message as EngineNotice;
       if (notice.kind === 'ready') addresses = notice.engines;
       else {
-        asked.get(notice.id)?.(notice);
+        asked.get(notice.id)?.resolve(notice);
         asked.delete(notice.id);
       }
     },
+  });
+  void child.exited.then(() => {
+    for (const { reject } of asked.values()) reject(new Error('the engines ended'));
+    asked.clear();
   });
   await waitUntil(() => addresses !== undefined || child.exitState !== undefined, {
     what: 'the simulated engines to listen',
@@ -58,13 +68,13 @@ export async function launchEngineSimulators(
       setSpeed: (speed) => send({ kind: 'speed', engine, speed }),
       setFaults: (faults) => send({ kind: 'faults', engine, faults }),
     })),
-    state: () =>
-      new Promise((resolve, reject) => {
-        const id = nextId++;
-        asked.set(id, resolve);
-        send({ kind: 'state', id });
-        void child.exited.then(() => reject(new Error('the simulated engines ended')));
-      }),
+    state: () => {
+      if (child.exitState !== undefined) return Promise.reject(new Error('the engines ended'));
+      const answer = Promise.withResolvers<EngineProcessState>();
+      asked.set(nextId, answer);
+      send({ kind: 'state', id: nextId++ });
+      return answer.promise;
+    },
     stop: async () => {
       await child.stop();
     },
