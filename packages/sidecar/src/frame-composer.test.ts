@@ -31,14 +31,14 @@ describe('FrameComposer', () => {
     const { target, read: scrape } = createTarget(8_000);
     const composer = new FrameComposer([target], sender());
     scrape(pageOf(1));
-    const first = composer.changes(target, 5).map(read);
+    const first = composer.changes([target], 5).map(read);
     expect(first).toHaveLength(1);
     expect(first[0]?.types).toEqual(['report', 'attributes']);
     expect(first[0]?.kind).toBe(frameKind.changes);
     const attributes = decodeAttributes(first[0]?.records[1]?.payload as Uint8Array);
     expect(attributes).toMatchObject({ podName: 'llama-0', engine: 'vllm', models: ['m'] });
     scrape(pageOf(1, 2));
-    const second = composer.changes(target, 6).map(read);
+    const second = composer.changes([target], 6).map(read);
     expect(second[0]?.types).toEqual(['report']);
     expect(second[0]?.records[0]?.running).toBe(2);
     expect(second[0]?.seq).toBe(2);
@@ -54,7 +54,8 @@ describe('FrameComposer', () => {
     expect(frames).toHaveLength(1);
     expect(frames[0]?.kind).toBe(frameKind.keyframe);
     expect(frames[0]?.types).toEqual(['report', 'attributes', 'ranks', 'report', 'attributes']);
-    expect(composer.changes(one.target, 6).map(read)[0]?.types).toEqual(['report']);
+    const both = composer.changes([one.target, two.target], 6).map(read);
+    expect(both.map(({ types }) => types)).toEqual([['report', 'report']]);
   });
 
   it('splits what does not fit one frame, and numbers the parts', () => {

@@ -55,13 +55,14 @@ export class FrameComposer {
     this.#writer = new FrameWriter(this.#sender, wanted);
   }
 
-  /** What the latest scrape of `target` changed. */
-  changes(target: Target, nowMs: number): Uint8Array[] {
-    const records: Record[] = [
-      { type: recordType.report, payload: target.state.reportBytes(nowMs) },
-    ];
-    const attributes = target.state.attributesBytes();
-    if (this.#sent.get(target) !== attributes) {
+  /** What the latest scrapes of `targets` changed. */
+  changes(targets: Iterable<Target>, nowMs: number): Uint8Array[] {
+    const records: Record[] = [];
+    for (const target of targets) {
+      const { state } = target;
+      records.push({ type: recordType.report, payload: state.reportBytes(nowMs) });
+      const attributes = state.attributesBytes();
+      if (this.#sent.get(target) === attributes) continue;
       this.#sent.set(target, attributes);
       records.push({ type: recordType.attributes, payload: attributes });
     }

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import { connectNats, natsSource } from '@leadsman/link';
 import { createLogger } from '@leadsman/service';
 import { launchNats, requireNats, startEngineSimulator, waitUntil } from '@leadsman/testing';
@@ -29,6 +30,8 @@ afterEach(async () => {
 class Received {
   readonly reports: Report[] = [];
   readonly models: string[] = [];
+  /** Ports that each frame of changes spoke of. */
+  readonly changed: Set<number>[] = [];
   keyframes = 0;
   gone = 0;
   readonly #reader = new FrameReader();
@@ -36,10 +39,16 @@ class Received {
   add(frame: Uint8Array): void {
     const reader = this.#reader;
     reader.load(frame);
+    const ports = new Set<number>();
     if (reader.kind === frameKind.keyframe) this.keyframes++;
+    else this.changed.push(ports);
     while (reader.next()) {
       const bytes = reader.bytes.slice(reader.offset, reader.offset + reader.length);
-      if (reader.type === recordType.report) this.reports.push(readReport(bytes));
+      if (reader.type === recordType.report) {
+        const report = readReport(bytes);
+        this.reports.push(report);
+        ports.add(report.port);
+      }
       if (reader.type === recordType.attributes) {
         this.models.push(...decodeAttributes(bytes).models);
       }
@@ -50,11 +59,18 @@ class Received {
 
 /** A node agent that answers as it is told, and keeps what it accepted. */
 async function startAgent() {
-  const agent = { status: 204, received: new Received(), url: '', stop: async () => {} };
+  const agent = {
+    status: 204,
+    answerAfterMs: 0,
+    received: new Received(),
+    url: '',
+    stop: async () => {},
+  };
   const server = createServer(async (request: IncomingMessage, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     if (agent.status === 204) agent.received.add(Buffer.concat(chunks));
+    if (agent.answerAfterMs > 0) await setTimeout(agent.answerAfterMs);
     response.writeHead(agent.status).end();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -117,6 +133,24 @@ describe('the sidecar', () => {
     await sidecar.stop();
     cleanUps.pop();
     expect(received.gone).toBe(1);
+  });
+
+  it('loses the news of no engine behind those of another when its agent is slow', async () => {
+    const engine = await startEngine();
+    const agent = await startAgent();
+    agent.answerAfterMs = 30;
+    const ports = [8_000, 8_001, 8_002, 8_003];
+    await start({
+      targets: ports.map((port) => `${port}=${engine.url}/metrics`),
+      agentUrl: agent.url,
+      exporterMode: 'node',
+      scrapeIntervalMs: 20,
+      idleIntervalMs: 20,
+    });
+    // All of them waited for the same answer; the frame that follows it speaks of each.
+    await until('a frame of changes with all four', () => {
+      return agent.received.changed.some((changed) => changed.size === ports.length);
+    });
   });
 
   it('shows what it knows: snapshot, metrics and probes', async () => {

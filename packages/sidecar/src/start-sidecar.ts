@@ -48,19 +48,32 @@ export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Pr
   const send = (frames: readonly Uint8Array[]) => {
     for (const frame of frames) exporter.send(frame);
   };
+  /** Targets with news that no frame has told yet, as the agent still takes the last one. */
+  const held = new Set<Target>();
+  const sendHeld = () => {
+    if (held.size === 0) return;
+    composer.limit(exporter.frameBytesMax);
+    const frames = composer.changes(held, monotonicMs());
+    held.clear();
+    send(frames);
+  };
   const reader = await createReader(config);
   const targets = createTargets(config, reader, random, (target) => {
     outcomes.add(target.state.reason);
-    composer.limit(exporter.frameBytesMax);
-    send(composer.changes(target, monotonicMs()));
+    held.add(target);
+    if (!exporter.busy) sendHeld();
   });
   const sender = { id: randomBytes(senderIdBytes), epoch: Date.now() };
   const composer = new FrameComposer(targets, sender);
   const sendKeyframe = () => {
+    held.clear();
     composer.limit(exporter.frameBytesMax);
     send(composer.keyframe(monotonicMs()));
   };
-  const exporter = createExporter(config, registry, logger, sendKeyframe);
+  const exporter = createExporter(config, registry, logger, {
+    onWay: sendKeyframe,
+    onFree: sendHeld,
+  });
   registerSidecarMetrics(registry, { targets, exporter, composer, outcomes, nowMs: monotonicMs });
   const server = createAdmin({ registry, logger, ready: () => undefined });
   server.get('/snapshot', () =>
@@ -79,6 +92,7 @@ export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Pr
     stop: async () => {
       clearInterval(keyframes);
       await Promise.all(targets.map((target) => target.stop()));
+      held.clear();
       send(composer.gone());
       await exporter.close();
       await server.close();
@@ -141,7 +155,7 @@ function createExporter(
   config: SidecarConfig,
   registry: Registry,
   logger: Logger,
-  onWay: () => void,
+  events: { onWay: () => void; onFree: () => void },
 ): Exporter {
   const url = agentUrlOf(config);
   const { localAddress } = config;
@@ -150,13 +164,13 @@ function createExporter(
     agent:
       url === ''
         ? undefined
-        : (onFailed) =>
-            agentSink({ url, onFailed, ...(localAddress === '' ? {} : { localAddress }) }),
+        : (onFailed, onFree) =>
+            agentSink({ url, onFailed, onFree, ...(localAddress === '' ? {} : { localAddress }) }),
     open: transportOpener(config, registry, logger),
     patienceMs: agentPatienceMs,
     graceMs: ownGraceMs,
     nowMs: monotonicMs,
-    onWay,
+    ...events,
     onError: (error) => logger.warn({ err: error }, 'own transport cannot be opened'),
   });
 }

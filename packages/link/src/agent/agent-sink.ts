@@ -3,7 +3,8 @@
  * A sidecar's hop to its node's agent: one POST per frame over a kept connection.
  *
  * At most one POST is under way; a frame that comes meanwhile waits, and the next one replaces it.
- * Newest wins, so an agent that hangs costs one frame of memory.
+ * Newest wins, so an agent that hangs costs one frame of memory. A sender whose frames speak of
+ * different things keeps them back while the sink is `busy`, and sends what is newest `onFree`.
  *
  * For exporter mode `auto` the sink says at once whether the frame is in good hands: `send`
  * returns `true` only while the agent takes what it is given. A frame that such an agent then
@@ -44,12 +45,16 @@ export interface AgentSinkOptions {
   nowMs?: () => number;
   /** Gives back a frame that an accepting agent did not take. */
   onFailed?: (frame: Uint8Array, outcome: AgentOutcome) => void;
+  /** Called when no POST is under way any more, and none waits. */
+  onFree?: () => void;
 }
 
 export interface AgentSink extends FrameSink {
   readonly outcomes: Readonly<Record<AgentOutcome, number>>;
   /** The latest one; `undefined` before the first answer. */
   readonly lastOutcome: AgentOutcome | undefined;
+  /** Whether a POST is under way: a frame sent now waits, and may be replaced. */
+  readonly busy: boolean;
   /** Calls `listener` whenever {@link FrameSink.connected} changes; returns the undo. */
   onState(listener: (accepting: boolean) => void): () => void;
 }
@@ -100,6 +105,10 @@ class HttpAgentSink implements AgentSink {
     return this.#accepting;
   }
 
+  get busy(): boolean {
+    return this.#posting !== undefined;
+  }
+
   send(frame: Uint8Array): boolean {
     if (!this.#accepting) {
       const nowMs = this.#nowMs();
@@ -137,14 +146,13 @@ class HttpAgentSink implements AgentSink {
       this.lastOutcome = outcome;
       const waiting = this.#waiting;
       this.#waiting = undefined;
-      this.#setAccepting(outcome === 'accepted');
-      if (outcome === 'accepted') {
-        if (waiting !== undefined) this.#post(waiting, true);
-        return;
-      }
-      this.#offeredMs = this.#nowMs();
-      if (relied) this.#options.onFailed?.(frame, outcome);
-      if (waiting !== undefined) this.#options.onFailed?.(waiting, outcome);
+      const accepted = outcome === 'accepted';
+      if (!accepted) this.#offeredMs = this.#nowMs();
+      this.#setAccepting(accepted);
+      if (accepted && waiting !== undefined) this.#post(waiting, true);
+      if (!accepted && relied) this.#options.onFailed?.(frame, outcome);
+      if (!accepted && waiting !== undefined) this.#options.onFailed?.(waiting, outcome);
+      if (!this.busy) this.#options.onFree?.();
     });
   }
 

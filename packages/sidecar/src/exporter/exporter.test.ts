@@ -22,6 +22,7 @@ class FakeAgent implements AgentSink {
   readonly lastOutcome = undefined;
   readonly taken: number[] = [];
   connected = false;
+  busy = false;
   closed = false;
   readonly onFailed: (frame: Uint8Array) => void;
   #listener: (accepting: boolean) => void = () => {};
@@ -93,6 +94,7 @@ function setUp(mode: ExporterMode, options: Partial<ExporterOptions> = {}) {
     graceMs: 10_000,
     nowMs: () => world.nowMs,
     onWay: () => world.ways++,
+    onFree: () => undefined,
     onError: (error) => world.errors.push(error),
     ...options,
   });

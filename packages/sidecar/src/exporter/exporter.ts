@@ -23,7 +23,7 @@ export type ExporterMode = 'auto' | 'pod' | 'node';
 export interface ExporterOptions {
   mode: ExporterMode;
   /** Makes the hop to the agent; `undefined` when this pod can have none. */
-  agent: ((onFailed: (frame: Uint8Array) => void) => AgentSink) | undefined;
+  agent: ((onFailed: (frame: Uint8Array) => void, onFree: () => void) => AgentSink) | undefined;
   /** Opens the own transport; `undefined` when none is configured. */
   open: TransportOpener | undefined;
   /** Time the agent has at start before we publish by ourselves, ms. */
@@ -33,6 +33,8 @@ export interface ExporterOptions {
   nowMs: () => number;
   /** A way has just opened: send a keyframe. */
   onWay: () => void;
+  /** No longer {@link Exporter.busy}: what was held back may be sent. */
+  onFree: () => void;
   onError: (error: unknown) => void;
 }
 
@@ -64,7 +66,7 @@ export class Exporter {
     this.#options = options;
     this.#startedAtMs = options.nowMs();
     if (options.mode !== 'pod' && options.agent !== undefined) {
-      this.#agent = options.agent((frame) => this.#takeBack(frame));
+      this.#agent = options.agent((frame) => this.#takeBack(frame), options.onFree);
       this.#agent.onState((accepting) => this.#agentChanged(accepting));
     }
     if (options.mode !== 'node' && options.open !== undefined) {
@@ -79,6 +81,14 @@ export class Exporter {
     if (this.#agent?.connected === true) return 'agent';
     if (this.#own?.connected === true) return this.#own.kind as ExporterPath;
     return 'none';
+  }
+
+  /**
+   * Whether a frame given now would wait behind another and might be replaced by the next: what
+   * several targets have to say is better held back and sent together, as it is then.
+   */
+  get busy(): boolean {
+    return this.#agent?.connected === true && this.#agent.busy;
   }
 
   /** Whether an own transport is open, used or not. */
