@@ -27,6 +27,7 @@ const targetCounters: readonly [keyof TargetCounters, string, string][] = [
 
 const frameCounters: readonly [keyof ExporterCounters, string][] = [
   ['agentFrames', 'agent'],
+  ['returnedFrames', 'returned'],
   ['ownFrames', 'own'],
   ['droppedFrames', 'dropped'],
 ];
@@ -94,7 +95,7 @@ function registerExporterMetrics(registry: Registry, sources: MetricSources): vo
   const registers = [registry];
   new Counter({
     name: 'leadsman_sidecar_frames_total',
-    help: 'Frames by the way they took.',
+    help: 'Frames by the way they took; returned: not taken by the agent, and sent another way.',
     labelNames: ['way'],
     registers,
     collect() {

@@ -175,7 +175,12 @@ describe('exporter mode auto', () => {
     exporter.send(frame(2));
     expect(world.transports[0]?.sent).toEqual([1, 2]);
     expect(exporter.path).toBe('nats');
-    expect(exporter.counters).toMatchObject({ agentFrames: 0, ownFrames: 2, droppedFrames: 0 });
+    expect(exporter.counters).toMatchObject({
+      agentFrames: 1,
+      returnedFrames: 1,
+      ownFrames: 2,
+      droppedFrames: 0,
+    });
     expect(exporter.counters.handOvers).toBe(2);
   });
 

@@ -40,6 +40,8 @@ export interface ExporterOptions {
 
 export interface ExporterCounters {
   agentFrames: number;
+  /** Of these, what the agent did not take; it is counted again by what became of it. */
+  returnedFrames: number;
   ownFrames: number;
   /** Frames that no way took; the next keyframe makes up for them. */
   droppedFrames: number;
@@ -52,6 +54,7 @@ export type ExporterPath = 'agent' | 'nats' | 'direct' | 'none';
 export class Exporter {
   readonly counters: ExporterCounters = {
     agentFrames: 0,
+    returnedFrames: 0,
     ownFrames: 0,
     droppedFrames: 0,
     handOvers: 0,
@@ -126,7 +129,7 @@ export class Exporter {
   }
 
   #takeBack(frame: Uint8Array): void {
-    this.counters.agentFrames--;
+    this.counters.returnedFrames++;
     this.#own?.want();
     this.#sendOwn(frame);
   }
