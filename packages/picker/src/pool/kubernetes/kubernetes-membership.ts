@@ -123,6 +123,25 @@ export class KubernetesMembership implements MembershipSource {
 
   /** Everything an operator asks when endpoints are missing. */
   state(): MembershipState {
+    const pools: Record<string, MembershipState['pools'][string]> = {};
+    for (const pool of this.servedPools()) {
+      pools[pool.key] = { pods: pool.states(), reasons: pool.reasons() };
+    }
+    return { watches: this.watches(), foreign: Object.fromEntries(this.#foreign), pools };
+  }
+
+  /** Pools seen that are another picker's. */
+  get foreignPools(): number {
+    return this.#foreign.size;
+  }
+
+  /** The pools of this picker. */
+  *servedPools(): Generator<PoolPods> {
+    for (const { pools } of this.#namespaces.values()) yield* pools.values();
+  }
+
+  /** Every watch that is kept up. */
+  watches(): WatchState[] {
     const watches: WatchState[] = [];
     const add = (resource: string, namespace: string, reflector: Reflector<unknown>) => {
       const { reason, message, items, counts } = reflector;
@@ -135,13 +154,7 @@ export class KubernetesMembership implements MembershipSource {
     for (const { name, reflector } of this.#objectiveReflectors) {
       add('inferenceobjectives', name, reflector);
     }
-    const pools: Record<string, MembershipState['pools'][string]> = {};
-    for (const { pools: served } of this.#namespaces.values()) {
-      for (const pool of served.values()) {
-        pools[pool.key] = { pods: pool.states(), reasons: pool.reasons() };
-      }
-    }
-    return { watches, foreign: Object.fromEntries(this.#foreign), pools };
+    return watches;
   }
 
   #poolSeen(spec: PoolSpec): void {

@@ -1,6 +1,6 @@
 /** Gauges of the membership. Read when scraped, so a pool that went leaves no series behind. */
 import { Gauge, type Registry } from 'prom-client';
-import type { KubernetesMembership } from './kubernetes-membership.ts';
+import type { KubernetesMembership, WatchState } from './kubernetes-membership.ts';
 import { podStates } from './pod-facts.ts';
 
 /** Registers the membership's gauges. */
@@ -15,9 +15,10 @@ export function registerMembershipMetrics(
     registers: [registry],
     collect() {
       this.reset();
-      for (const [pool, { pods }] of Object.entries(membership.state().pools)) {
-        for (const state of podStates) {
-          if (state !== 'ready') this.set({ pool, reason: state }, pods[state]);
+      for (const pool of membership.servedPools()) {
+        const counts = pool.states();
+        for (const reason of podStates) {
+          if (reason !== 'ready') this.set({ pool: pool.key, reason }, counts[reason]);
         }
       }
     },
@@ -27,10 +28,10 @@ export function registerMembershipMetrics(
     help: 'Pools that were seen and are left to another picker.',
     registers: [registry],
     collect() {
-      this.set(Object.keys(membership.state().foreign).length);
+      this.set(membership.foreignPools);
     },
   });
-  const watches = (name: string, help: string, read: (state: WatchNumbers) => number) => {
+  const watches = (name: string, help: string, read: (watch: WatchState) => number) => {
     new Gauge({
       name: `leadsman_picker_watch_${name}`,
       help,
@@ -38,7 +39,7 @@ export function registerMembershipMetrics(
       registers: [registry],
       collect() {
         this.reset();
-        for (const watch of membership.state().watches) {
+        for (const watch of membership.watches()) {
           this.set({ resource: watch.resource, namespace: watch.namespace }, read(watch));
         }
       },
@@ -52,5 +53,3 @@ export function registerMembershipMetrics(
   watches('rejected_total', 'Objects that could not be read.', (watch) => watch.rejected);
   watches('overflow_total', 'Objects beyond the bound, not kept.', (watch) => watch.overflow);
 }
-
-type WatchNumbers = ReturnType<KubernetesMembership['state']>['watches'][number];
