@@ -91,6 +91,23 @@ describe.skipIf(!ready)('strategies', () => {
     expect(await chat('hello', { 'routing-strategy': 'fastest' })).toBe(400);
   });
 
+  it('a request that may be refused gets 429 from a saturated pool, others are served', async () => {
+    const full = `
+default: { strategy: least-load, retryAfterS: 3, saturation: { queueRequests: 0 } }
+priority: { values: { batch: -1 } }
+`;
+    expect(await reload(full)).toBe(200);
+    const reply = await request(`${rig.gatewayUrl}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-gateway-inference-objective': 'batch' },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], max_tokens: 4 }),
+    });
+    await reply.body.dump();
+    expect([reply.statusCode, reply.headers['retry-after']]).toEqual([429, '3']);
+    expect(await chat('hi')).toBe(200);
+    expect(await reload(config)).toBe(200);
+  });
+
   it('session-affinity keeps a session together', async () => {
     const header = { 'routing-strategy': 'session-affinity', 'x-session-id': 'session-42' };
     const added = await picksOf(async () => {
