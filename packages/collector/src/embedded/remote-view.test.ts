@@ -76,5 +76,5 @@ test('a picker sees through its collectors, and through the other when one ends'
   await replicas[watched]!.stop();
   const before = seen();
   await waitUntil(() => seen() > before + 5, { what: 'news by the other', deadlineMs: 30_000 });
-  await waitUntil(() => (collector.snapshot?.remote?.failovers ?? 0) === 1, { what: 'a count' });
+  await waitUntil(() => (collector.snapshot?.remote?.failovers ?? 0) >= 1, { what: 'a count' });
 });

@@ -20,7 +20,7 @@ export interface WaitOptions {
  */
 export async function waitUntil<T>(
   probe: () => T | Promise<T>,
-  { what, deadlineMs = 10_000, intervalMs = 20, describe }: WaitOptions,
+  { what, deadlineMs = 30_000, intervalMs = 20, describe }: WaitOptions,
 ): Promise<T> {
   const end = performance.now() + deadlineMs;
   let cause: unknown;
