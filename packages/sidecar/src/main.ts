@@ -1,9 +1,10 @@
 /** The sidecar: scrapes its own pod's engine and sends what it says. */
-import { createLogger, onShutdown, readConfig, runMain } from '@leadsman/service';
+import { createLogger, HelpRequested, onShutdown, readConfig, runMain } from '@leadsman/service';
 import { sidecarConfigShape } from './config.ts';
 import { startSidecar } from './start-sidecar.ts';
+import { stayIdle } from './stay-idle.ts';
 
-await runMain(async () => {
+async function start(): Promise<void> {
   const config = readConfig(sidecarConfigShape, {
     argv: process.argv.slice(2),
     env: process.env,
@@ -12,4 +13,15 @@ await runMain(async () => {
   const logger = createLogger({ name: 'sidecar', level: config.logLevel });
   const sidecar = await startSidecar(config, { logger });
   onShutdown({ logger, stop: () => sidecar.stop(), graceMs: 3_000 });
+}
+
+await runMain(async () => {
+  try {
+    await start();
+  } catch (error) {
+    // By hand, a fault should end the command; in a pod, it must not end the container.
+    const isInPod = Boolean(process.env.LEADSMAN_POD_UID);
+    if (!isInPod || error instanceof HelpRequested) throw error;
+    await stayIdle(error, createLogger({ name: 'sidecar', level: 'info' }));
+  }
 });
