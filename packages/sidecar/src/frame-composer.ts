@@ -11,6 +11,7 @@ import {
   type FrameSender,
   FrameWriter,
   frameBytesMax,
+  frameBytesMin,
   frameHeaderBytes,
   frameKind,
   recordHeaderBytes,
@@ -49,8 +50,7 @@ export class FrameComposer {
    */
   limit(bytesMax: number): void {
     const wanted = Math.min(frameBytesWanted, bytesMax, frameBytesMax);
-    const smallest = frameHeaderBytes + recordHeaderBytes + 256;
-    if (wanted >= this.#writer.bytesMax || wanted < smallest) return;
+    if (wanted >= this.#writer.bytesMax || wanted < frameBytesMin) return;
     this.#sender.epoch++;
     this.#writer = new FrameWriter(this.#sender, wanted);
   }

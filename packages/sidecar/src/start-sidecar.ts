@@ -168,6 +168,8 @@ function createExporter(
             agentSink({ url, onFailed, onFree, ...(localAddress === '' ? {} : { localAddress }) }),
     open: transportOpener(config, registry, logger),
     patienceMs: agentPatienceMs,
+    // An answer takes milliseconds; the slowest pace sends nothing for a second.
+    slowMs: Math.max(2 * config.scrapeIntervalMs, 2 * config.idleIntervalMs),
     graceMs: ownGraceMs,
     nowMs: monotonicMs,
     ...events,

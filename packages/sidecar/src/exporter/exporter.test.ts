@@ -91,6 +91,7 @@ function setUp(mode: ExporterMode, options: Partial<ExporterOptions> = {}) {
       return transport;
     },
     patienceMs: 500,
+    slowMs: 100,
     graceMs: 10_000,
     nowMs: () => world.nowMs,
     onWay: () => world.ways++,
@@ -225,6 +226,29 @@ describe('exporter mode auto', () => {
     expect(world.transports).toHaveLength(1);
     expect(world.transports[0]?.closed).toBe(false);
     expect(world.transports[0]?.sent).toEqual([2]);
+  });
+
+  it('sends both ways while the agent hangs, and by the agent alone when it answers again', async () => {
+    const { exporter, world } = setUp('auto');
+    const agent = world.agent as FakeAgent;
+    agent.accept(true);
+    const pass = async (id: number, answers: number) => {
+      world.nowMs += 50;
+      agent.outcomes.accepted += answers;
+      exporter.send(frame(id));
+      await settle();
+    };
+    for (const id of [1, 2, 3, 4]) await pass(id, 1);
+    expect(world.transports).toEqual([]);
+    for (const id of [5, 6, 7, 8, 9]) await pass(id, 0);
+    const [transport] = world.transports;
+    expect(transport?.sent).toEqual([8, 9]);
+    expect(agent.taken).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    await pass(10, 1);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(transport?.sent).toEqual([8, 9]);
+    expect(transport?.closed).toBe(true);
+    expect(exporter.counters).toMatchObject({ agentFrames: 10, ownFrames: 0 });
   });
 
   it('tries again when its transport cannot be opened', async () => {

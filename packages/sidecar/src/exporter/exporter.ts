@@ -11,6 +11,9 @@
  * the agent is offered a frame now and then; once it takes one it gets a keyframe and all that
  * follows, while the own transport stays open for a grace and takes what the agent gives back.
  *
+ * An agent that hangs neither takes nor refuses: once it has answered nothing for
+ * {@link ExporterOptions.slowMs} frames go both ways, until it answers again.
+ *
  * At start an agent has {@link ExporterOptions.patienceMs} to answer before a transport of our own
  * is opened: a thousand pods that start under agents must not each dial the broker first.
  */
@@ -28,6 +31,8 @@ export interface ExporterOptions {
   open: TransportOpener | undefined;
   /** Time the agent has at start before we publish by ourselves, ms. */
   patienceMs: number;
+  /** Time without an answer after which an agent counts as hanging, ms. */
+  slowMs: number;
   /** Time an own transport stays open under a working agent, ms. */
   graceMs: number;
   nowMs: () => number;
@@ -64,6 +69,9 @@ export class Exporter {
   readonly #own: OwnRoute | undefined;
   readonly #startedAtMs: number;
   #agentEver = false;
+  /** Answers of the agent when they last changed, and the first send since; see isHanging. */
+  #answers = -1;
+  #askedAtMs = 0;
 
   constructor(options: ExporterOptions) {
     this.#options = options;
@@ -111,6 +119,10 @@ export class Exporter {
   send(frame: Uint8Array): void {
     if (this.#agent?.send(frame) === true) {
       this.counters.agentFrames++;
+      if (this.#isHanging(this.#agent)) {
+        this.#own?.want();
+        this.#own?.send(frame);
+      } else this.#own?.unwant();
       return;
     }
     const waited = this.#options.nowMs() - this.#startedAtMs >= this.#options.patienceMs;
@@ -121,6 +133,16 @@ export class Exporter {
   async close(): Promise<void> {
     await this.#agent?.close();
     await this.#own?.close();
+  }
+
+  /** Called with each frame given to the agent: whether it has not answered for too long. */
+  #isHanging(agent: AgentSink): boolean {
+    const nowMs = this.#options.nowMs();
+    if (agent.outcomes.accepted !== this.#answers) {
+      this.#answers = agent.outcomes.accepted;
+      this.#askedAtMs = nowMs;
+    }
+    return nowMs - this.#askedAtMs > this.#options.slowMs;
   }
 
   #sendOwn(frame: Uint8Array): void {
@@ -138,6 +160,7 @@ export class Exporter {
     if (this.#agentEver || accepting) this.counters.handOvers++;
     if (accepting) {
       this.#agentEver = true;
+      this.#answers = -1;
       this.#own?.unwant();
       this.#options.onWay();
     } else this.#own?.want();
