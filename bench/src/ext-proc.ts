@@ -12,6 +12,7 @@ import {
   ExchangeClient,
   streamsPerConnection,
 } from './ext-proc/exchange-client.ts';
+import { sendLargeBodies } from './ext-proc/large-bodies.ts';
 import type { BenchOptions } from './main.ts';
 
 export const about = 'ext_proc exchanges per CPU second, against a @grpc/grpc-js server';
@@ -25,25 +26,51 @@ interface Measured {
   cpuUs: number;
 }
 
-async function cpuUs(server: ChildProcess): Promise<number> {
-  server.send('cpu');
-  const [message] = (await once(server, 'message')) as [{ cpuUs: number }];
-  return message.cpuUs;
+interface Told {
+  cpuUs: number;
+  /** Since it was last asked. */
+  loopDelayMaxMs: number;
+}
+
+async function ask(server: ChildProcess): Promise<Told> {
+  server.send('tell');
+  const [told] = (await once(server, 'message')) as [Told];
+  return told;
+}
+
+async function startServer(name: ServerName): Promise<{ server: ChildProcess; port: number }> {
+  const entry = fileURLToPath(new URL('./ext-proc/server-process.ts', import.meta.url));
+  const server = fork(entry, [name], { execArgv: ['--no-warnings'] });
+  const [{ port }] = (await once(server, 'message')) as [{ port: number }];
+  return { server, port };
+}
+
+/** The longest pause of the event loop while large bodies are read, ms. */
+async function largeBodies(mode: 'duplex' | 'buffered'): Promise<number> {
+  const { server, port } = await startServer('leadsman');
+  await sendLargeBodies(port, mode);
+  await ask(server);
+  await sendLargeBodies(port, mode);
+  const { loopDelayMaxMs } = await ask(server);
+  server.disconnect();
+  return Math.round(loopDelayMaxMs);
 }
 
 /** One server, warmed up, for `ms`. */
 async function round(name: ServerName, ms: number): Promise<Measured> {
-  const entry = fileURLToPath(new URL('./ext-proc/server-process.ts', import.meta.url));
-  const server = fork(entry, [name], { execArgv: ['--no-warnings'] });
-  const [{ port }] = (await once(server, 'message')) as [{ port: number }];
+  const { server, port } = await startServer(name);
   const client = new ExchangeClient(port);
   client.start();
   await delay(ms / 2);
-  const before = { exchanges: client.exchanges, cpu: await cpuUs(server), at: performance.now() };
+  const before = {
+    exchanges: client.exchanges,
+    cpu: (await ask(server)).cpuUs,
+    at: performance.now(),
+  };
   await delay(ms);
   const seconds = (performance.now() - before.at) / 1_000;
   const exchanges = client.exchanges - before.exchanges;
-  const cpu = (await cpuUs(server)) - before.cpu;
+  const cpu = (await ask(server)).cpuUs - before.cpu;
   await client.stop();
   server.disconnect();
   await once(server, 'exit');
@@ -76,6 +103,14 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
   const leadsman = sum(measured.leadsman);
   const grpcJs = sum(measured['grpc-js']);
   const ratio = grpcJs.cpu_us_per_exchange / leadsman.cpu_us_per_exchange;
+  const pauses = options.smoke
+    ? {}
+    : {
+        loop_pause_ms_20_bodies_8mb: {
+          full_duplex: await largeBodies('duplex'),
+          buffered: await largeBodies('buffered'),
+        },
+      };
   if (!options.json) {
     const row = (name: string, of: typeof leadsman): string =>
       `  ${name.padEnd(16)} ${String(of.exchanges_per_s).padStart(12)} ${String(of.cpu_us_per_exchange).padStart(18)} ${String(of.failed).padStart(8)}\n`;
@@ -84,7 +119,7 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
         '                   exchanges/s    CPU us/exchange   failed\n' +
         row('leadsman', leadsman) +
         row('@grpc/grpc-js', grpcJs) +
-        `  exchanges per CPU second: ${ratio.toFixed(2)} times\n`,
+        `  exchanges per CPU second: ${ratio.toFixed(2)} times\n  ${JSON.stringify(pauses)}\n`,
     );
   }
   return {
@@ -94,6 +129,7 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
     endpoints: 100,
     leadsman,
     grpc_js: grpcJs,
+    ...pauses,
     ratio: Math.round(ratio * 100) / 100,
   };
 }

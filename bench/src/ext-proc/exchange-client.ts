@@ -4,9 +4,7 @@
  * once, so that the client costs as little as it can.
  */
 import { type ClientHttp2Session, connect } from 'node:http2';
-import { fileURLToPath } from 'node:url';
-import type { ServiceDefinition } from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
+import { framed } from './messages.ts';
 
 export const connectionCount = 4;
 export const streamsPerConnection = 32;
@@ -33,36 +31,19 @@ function requestBody(): Buffer {
   return Buffer.from(start + 'word '.repeat(205).slice(0, 1_024 - start.length - end.length) + end);
 }
 
-function frames(): (requestId: string) => Buffer {
-  const folder = fileURLToPath(new URL('../../../packages/picker/proto', import.meta.url));
-  const definition = loadSync('external_processor.proto', {
-    includeDirs: [folder],
-    keepCase: true,
+const body = framed({ request_body: { body: requestBody(), end_of_stream: true } });
+
+function requestOf(requestId: string): Buffer {
+  const headers = Object.entries({ ...requestHeaders, 'x-request-id': requestId });
+  const head = framed({
+    request_headers: {
+      headers: {
+        headers: headers.map(([key, value]) => ({ key, raw_value: Buffer.from(value) })),
+      },
+    },
+    protocol_config: { request_body_mode: 4, response_body_mode: 4 },
   });
-  const service = definition['envoy.service.ext_proc.v3.ExternalProcessor'] as ServiceDefinition;
-  const encode = (message: object): Buffer => service.Process!.requestSerialize(message);
-  const framed = (message: Buffer): Buffer => {
-    const head = Buffer.alloc(5);
-    head.writeUInt32BE(message.length, 1);
-    return Buffer.concat([head, message]);
-  };
-  const body = framed(encode({ request_body: { body: requestBody(), end_of_stream: true } }));
-  return (requestId) => {
-    const headers = Object.entries({ ...requestHeaders, 'x-request-id': requestId });
-    return Buffer.concat([
-      framed(
-        encode({
-          request_headers: {
-            headers: {
-              headers: headers.map(([key, value]) => ({ key, raw_value: Buffer.from(value) })),
-            },
-          },
-          protocol_config: { request_body_mode: 4, response_body_mode: 4 },
-        }),
-      ),
-      body,
-    ]);
-  };
+  return Buffer.concat([head, body]);
 }
 
 export class ExchangeClient {
@@ -76,8 +57,7 @@ export class ExchangeClient {
   #onIdle: (() => void) | undefined;
 
   constructor(port: number) {
-    const frame = frames();
-    this.#requests = Array.from({ length: 1_024 }, (_, i) => frame(`request-${i}`));
+    this.#requests = Array.from({ length: 1_024 }, (_, i) => requestOf(`request-${i}`));
     this.#sessions = Array.from({ length: connectionCount }, () =>
       connect(`http://127.0.0.1:${port}`),
     );

@@ -1,4 +1,5 @@
 /** One of the two servers in a process of its own, which tells its CPU time when asked. */
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Counters, extProcOptions, HealthState, startExtProcServer } from '@leadsman/picker';
 import { monotonicMs } from '@leadsman/service';
 import { startGrpcJsServer } from './grpc-js-server.ts';
@@ -17,9 +18,12 @@ async function startPicker(): Promise<number> {
 }
 
 const port = await (process.argv[2] === 'leadsman' ? startPicker() : startGrpcJsServer());
+const loopDelay = monitorEventLoopDelay({ resolution: 5 });
+loopDelay.enable();
 process.on('message', () => {
   const { user, system } = process.cpuUsage();
-  process.send?.({ cpuUs: user + system });
+  process.send?.({ cpuUs: user + system, loopDelayMaxMs: loopDelay.max / 1e6 });
+  loopDelay.reset();
 });
 process.on('disconnect', () => process.exit(0));
 process.send?.({ port });

@@ -50,6 +50,10 @@ export class HealthCall implements ExchangeHandler {
     this.#stream.fail(GrpcStatus.resourceExhausted, 'health request too large');
   }
 
+  drained(): void {
+    // Nothing ever waits: a status is a few bytes.
+  }
+
   halfClosed(): void {
     // A unary request ends this way; a watch goes on.
   }

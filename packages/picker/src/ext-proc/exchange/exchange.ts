@@ -64,6 +64,12 @@ export class Exchange implements ExchangeHandler {
     else this.#request.oversized();
   }
 
+  drained(): void {
+    if (this.#closed) return;
+    this.#request.flush();
+    this.#endIfOver();
+  }
+
   halfClosed(): void {
     if (!this.#closed) this.#request.halfClosed();
   }
@@ -109,6 +115,10 @@ export class Exchange implements ExchangeHandler {
       default:
         this.#context.counters.add(Counter.unexpected_messages);
     }
+    this.#endIfOver();
+  }
+
+  #endIfOver(): void {
     if (this.#response.ended && this.#request.ended) this.#stream.end();
   }
 

@@ -12,8 +12,9 @@
  * | collecting | no-op, odd  | FULL_DUPLEX: held, no reply;  | body is complete → deciding;   |
  * |            |             | BUFFERED: complete → deciding | answered after the pick        |
  * | deciding   | no-op, odd  | FULL_DUPLEX: held; else odd   | answered after the pick        |
- * | picked,    | no-op, odd  | echoed (FULL_DUPLEX), else    | no-op                          |
- * | passing    |             | no-op                         |                                |
+ * | picked     | no-op, odd  | echoed (FULL_DUPLEX) after    | no-op, after what is held      |
+ * |            |             | what is held; else no-op      |                                |
+ * | passing    | no-op, odd  | echoed (FULL_DUPLEX) or no-op | no-op                          |
  * | refused    | the immediate response has ended the exchange; everything is ignored         |
  *
  * "odd" is counted as unexpected and answered so that the request lives. When headers come:
@@ -75,7 +76,7 @@ export class RequestSide implements Waiting {
   #replyTo: ReplyTo = ReplyTo.requestHeaders;
   #bodyEnded = false;
   #trailersWait = false;
-  #endAfterPick = false;
+  #endAfterFlush = false;
 
   constructor(
     context: ExchangeContext,
@@ -89,9 +90,9 @@ export class RequestSide implements Waiting {
     this.#onPicked = onPicked;
   }
 
-  /** The gateway has sent all it will send of the request. */
+  /** The gateway has sent all it will send of the request, and has all of it back. */
   get ended(): boolean {
-    return this.#bodyEnded || this.mode === BodyMode.none;
+    return (this.#bodyEnded || this.mode === BodyMode.none) && this.#held.length === 0;
   }
 
   get refused(): boolean {
@@ -139,7 +140,8 @@ export class RequestSide implements Waiting {
       return;
     }
     this.#bodyEnded = endOfStream;
-    if (!this.undecided) this.#pass(body, endOfStream);
+    if (this.#state === 'picked' && this.#held.length > 0) this.#keep(body);
+    else if (!this.undecided) this.#pass(body, endOfStream);
     else if (this.mode === BodyMode.fullDuplex) this.#hold(body);
     else if (this.#state === 'collecting') this.#takeWhole(body);
     else this.#pass(body, endOfStream);
@@ -152,8 +154,9 @@ export class RequestSide implements Waiting {
       else this.#trailersWait = true;
       this.#bodyEnded = true;
       this.#startDeciding();
-    } else if (this.#state === 'deciding') {
+    } else if (this.#state === 'deciding' || this.#held.length > 0) {
       this.#trailersWait = true;
+      this.#bodyEnded = true;
     } else {
       this.#bodyEnded = true;
       this.#stream.send(noOpReply(ReplyTo.requestTrailers));
@@ -182,9 +185,30 @@ export class RequestSide implements Waiting {
     // A buffered body that has not come is the gateway's to time out: there is nothing to answer.
   }
 
+  /**
+   * Sends what was held, as far as the stream takes it; the rest when it has room again. Copying a
+   * large body at one go would stop everything else for as long as that takes.
+   */
+  flush(): void {
+    if (this.#state !== 'picked') return;
+    while (this.#held.length > 0 && !this.#stream.backlogged) {
+      const chunk = this.#held.shift()!;
+      this.#heldBytes -= chunk.length;
+      this.#context.budget.give(chunk.length);
+      const last = this.#held.length === 0;
+      this.#echo(chunk, last && this.#bodyEnded && !this.#trailersWait);
+    }
+    if (this.#held.length > 0) return;
+    if (this.#trailersWait) {
+      this.#trailersWait = false;
+      this.#stream.send(noOpReply(ReplyTo.requestTrailers));
+    }
+    if (this.#endAfterFlush) this.#stream.end();
+  }
+
   /** No more messages will come; a pick that is still awaited goes out first. */
   halfClosed(): void {
-    if (this.#state === 'deciding') this.#endAfterPick = true;
+    if (this.#state === 'deciding' || this.#held.length > 0) this.#endAfterFlush = true;
     else this.#stream.end();
   }
 
@@ -229,18 +253,24 @@ export class RequestSide implements Waiting {
   }
 
   #hold(body: Uint8Array): void {
-    if (!this.#context.budget.take(body.length)) {
-      this.#context.counters.add(Counter.body_memory_full);
-      this.#held.push(body);
+    const { budget, counters, options } = this.#context;
+    const hasRoom = budget.usedBytes + body.length <= budget.bytesMax;
+    this.#keep(body);
+    if (!hasRoom) {
+      counters.add(Counter.body_memory_full);
       this.#pickWithoutBody();
       return;
     }
-    this.#held.push(body);
-    this.#heldBytes += body.length;
     if (this.#state === 'deciding') return;
     this.#reader?.feed(body);
-    if (this.#heldBytes > this.#context.options.bodyBytesMax) this.#aboveCap();
+    if (this.#heldBytes > options.bodyBytesMax) this.#aboveCap();
     else if (this.#bodyEnded) this.#startDeciding();
+  }
+
+  #keep(body: Uint8Array): void {
+    this.#context.budget.charge(body.length);
+    this.#held.push(body);
+    this.#heldBytes += body.length;
   }
 
   #takeWhole(body: Uint8Array): void {
@@ -312,15 +342,8 @@ export class RequestSide implements Waiting {
     this.#state = 'picked';
     this.#onPicked(destination);
     this.#stream.send(this.#context.replies.get(this.#replyTo, destination));
-    const held = this.#held;
-    this.#held = [];
-    for (let i = 0; i < held.length; i++) {
-      const last = i === held.length - 1;
-      this.#echo(held[i]!, last && this.#bodyEnded && !this.#trailersWait);
-    }
-    if (this.#trailersWait) this.#stream.send(noOpReply(ReplyTo.requestTrailers));
-    this.#letGo();
-    if (this.#endAfterPick) this.#stream.end();
+    this.#forgetFacts();
+    this.flush();
   }
 
   #pass(body: Uint8Array, endOfStream: boolean): void {
@@ -350,12 +373,16 @@ export class RequestSide implements Waiting {
   }
 
   /** Drops what only the pick needed. May be called repeatedly. */
-  #letGo(): void {
+  #forgetFacts(): void {
     this.#context.waiting.delete(this);
     this.#reader?.close();
     this.#reader = undefined;
     this.#headers = undefined;
     this.#subset = undefined;
+  }
+
+  #letGo(): void {
+    this.#forgetFacts();
     this.#held = [];
     this.#context.budget.give(this.#heldBytes);
     this.#heldBytes = 0;

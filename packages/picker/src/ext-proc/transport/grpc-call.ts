@@ -96,6 +96,10 @@ export class GrpcCall implements ExchangeStream {
     return Array.isArray(value) ? value[0] : value;
   }
 
+  get backlogged(): boolean {
+    return this.#queuedBytes > sendQueueBytesMax;
+  }
+
   send(message: Uint8Array): void {
     if (this.#ending || this.#closed) return;
     const length = message.length - 5;
@@ -108,7 +112,7 @@ export class GrpcCall implements ExchangeStream {
       this.#queue.push(message);
       this.#queuedBytes += message.length;
       this.#options.budget.charge(message.length);
-      if (this.#queuedBytes > sendQueueBytesMax) this.#stream.pause();
+      if (this.backlogged) this.#stream.pause();
       return;
     }
     this.#write(message);
@@ -157,8 +161,12 @@ export class GrpcCall implements ExchangeStream {
     }
     this.#queue = sent === this.#queue.length ? [] : this.#queue.slice(sent);
     if (this.#blocked) return;
-    if (this.#ending) this.#finish();
-    else if (this.#stream.isPaused()) this.#stream.resume();
+    if (this.#ending) {
+      this.#finish();
+      return;
+    }
+    this.#handler?.drained();
+    if (!this.backlogged && this.#stream.isPaused()) this.#stream.resume();
   }
 
   #finish(): void {

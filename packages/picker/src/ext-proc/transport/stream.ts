@@ -17,6 +17,8 @@ export interface ExchangeStream {
    * writes its frame header into them and keeps the buffer until it is sent.
    */
   send(message: Uint8Array): void;
+  /** More is queued than should be: what can wait should wait for `drained`. */
+  readonly backlogged: boolean;
   /** Ends the call well, after what is queued. */
   end(): void;
   /** Ends the call with a gRPC status, after what is queued. */
@@ -32,6 +34,8 @@ export interface ExchangeHandler {
   message(bytes: Uint8Array): void;
   /** A message of so many bytes was announced, which is above the limit; it is being discarded. */
   oversized(bytes: number): void;
+  /** Everything queued was sent, after something had to wait. */
+  drained(): void;
   /** The gateway has no more messages. */
   halfClosed(): void;
   /** The call is over, whichever side ended it. Exactly once. */
