@@ -12,7 +12,7 @@ import {
   recordType,
   senderIdBytes,
 } from './frame.ts';
-import { frameBytesMax, frameHeaderBytes, recordHeaderBytes, reportBytes } from './limits.ts';
+import { frameBytesMax, frameBytesMin, frameHeaderBytes, recordHeaderBytes } from './limits.ts';
 import { reportOffset } from './report.ts';
 
 export interface FrameSender {
@@ -30,13 +30,12 @@ export class FrameWriter {
   #at = frameHeaderBytes;
   #records = 0;
 
-  /** `bytesMax` bounds every frame, header included; at most {@link frameBytesMax}. */
+  /** `bytesMax` bounds every frame, header included; {@link frameBytesMin} to {@link frameBytesMax}. */
   constructor(sender: FrameSender, bytesMax: number = frameBytesMax) {
     if (sender.id.length !== senderIdBytes) {
       throw new WireError(wireErrorCode.bounds, 'sender id');
     }
-    const smallest = frameHeaderBytes + recordHeaderBytes + reportBytes;
-    if (bytesMax < smallest || bytesMax > frameBytesMax) {
+    if (bytesMax < frameBytesMin || bytesMax > frameBytesMax) {
       throw new WireError(wireErrorCode.bounds, `frame size ${bytesMax}`);
     }
     this.#sender = sender;

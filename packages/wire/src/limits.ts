@@ -32,6 +32,9 @@ export const frameHeaderBytes = 56;
 /** Bytes before the payload of a record. */
 export const recordHeaderBytes = 8;
 
+/** The smallest bound of a frame that is of any use: one report fits. */
+export const frameBytesMin = frameHeaderBytes + recordHeaderBytes + reportBytes;
+
 /** Records of one frame: what fits when each is as small as a record may be. */
 export const frameRecordsMax = Math.floor((frameBytesMax - frameHeaderBytes) / 32);
 

@@ -140,6 +140,19 @@ describe('the batcher', () => {
     expect(got.frames.map((frame) => frame.seq)).toEqual([1, 2, 3, 4]);
   });
 
+  it('goes on when the sink takes less than one report', () => {
+    const { batcher, sink, got } = setUp();
+    batcher.take(reportFrame({ uid: 'a', seq: 1 }), undefined, 10);
+    sink.frameBytesMax = 200;
+    sink.takes = false;
+    batcher.flush(20);
+    expect(batcher.counters.unsent).toBe(1);
+    sink.frameBytesMax = frameBytesMax;
+    sink.takes = true;
+    batcher.flush(1_000);
+    expect(got.report('a')?.seq).toBe(1);
+  });
+
   it('drops and counts a record that can never fit', () => {
     const { batcher, sink, got } = setUp();
     const wide = attributesOf(

@@ -5,6 +5,7 @@
 import {
   type FrameSender,
   FrameWriter,
+  frameBytesMin,
   frameHeaderBytes,
   frameKind,
   recordHeaderBytes,
@@ -32,9 +33,12 @@ export class Packer {
     this.#writer = new FrameWriter(sender, bytesMax);
   }
 
-  /** Follows the sink's bound. A new writer counts its frames anew, so it has a new epoch. */
+  /**
+   * Follows the sink's bound. A new writer counts its frames anew, so it has a new epoch. A bound
+   * that no report fits is left to the sink to refuse and count: it must not end the agent.
+   */
   resize(bytesMax: number): void {
-    if (Math.floor(bytesMax / 8) * 8 === this.#writer.bytesMax) return;
+    if (bytesMax < frameBytesMin || Math.floor(bytesMax / 8) * 8 === this.#writer.bytesMax) return;
     this.#sender = { id: this.#sender.id, epoch: this.#sender.epoch + 1 };
     this.#writer = new FrameWriter(this.#sender, bytesMax);
   }
