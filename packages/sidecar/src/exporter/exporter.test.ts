@@ -240,7 +240,11 @@ describe('exporter mode auto', () => {
     };
     for (const id of [1, 2, 3, 4]) await pass(id, 1);
     expect(world.transports).toEqual([]);
-    for (const id of [5, 6, 7, 8, 9]) await pass(id, 0);
+    agent.busy = true;
+    await pass(5, 0);
+    expect(exporter.busy).toBe(true);
+    for (const id of [6, 7, 8, 9]) await pass(id, 0);
+    expect(exporter.busy).toBe(false);
     const [transport] = world.transports;
     expect(transport?.sent).toEqual([8, 9]);
     expect(agent.taken).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);

@@ -99,7 +99,9 @@ export class Exporter {
    * several targets have to say is better held back and sent together, as it is then.
    */
   get busy(): boolean {
-    return this.#agent?.connected === true && this.#agent.busy;
+    const agent = this.#agent;
+    // Behind an agent that hangs nothing is held back: the own way is open.
+    return agent?.connected === true && agent.busy && !this.#isHanging(agent);
   }
 
   /** Whether an own transport is open, used or not. */
@@ -135,7 +137,7 @@ export class Exporter {
     await this.#own?.close();
   }
 
-  /** Called with each frame given to the agent: whether it has not answered for too long. */
+  /** Asked for each frame: whether the agent has not answered for too long. */
   #isHanging(agent: AgentSink): boolean {
     const nowMs = this.#options.nowMs();
     if (agent.outcomes.accepted !== this.#answers) {
