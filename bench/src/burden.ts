@@ -24,7 +24,8 @@ import type { BenchOptions } from './main.ts';
 
 export const about = 'what one engine bears with 1, 3 and 10 picker replicas; against polling';
 
-const replicaCounts = [1, 3, 10] as const;
+const replicaCountsFull = [1, 3, 10];
+const replicaCountsSmoke = [1, 3];
 const intervalMs = 50;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -42,6 +43,7 @@ interface Row {
 
 export async function run(options: BenchOptions): Promise<Record<string, unknown>> {
   const measureMs = options.smoke ? 300 : 4_000;
+  const replicaCounts = options.smoke ? replicaCountsSmoke : replicaCountsFull;
   const engines = await launchEngineSimulators([{ host: '127.0.0.1', port: 0 }]);
   const port = engines.engines[0]?.port ?? 0;
   const load = startSteadyLoad(new ChatClient(`http://127.0.0.1:${port}`), 1, (number) => ({
@@ -51,7 +53,7 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
   try {
     await sleep(options.smoke ? 200 : 2_000);
     const idle = await measure(engines, measureMs);
-    const ours = await measureOurs(engines, port, measureMs);
+    const ours = await measureOurs(engines, port, replicaCounts, measureMs);
     const rows: Row[] = [];
     for (const [i, replicas] of replicaCounts.entries()) {
       const polling = await measurePolling(engines, port, replicas, measureMs);
@@ -80,7 +82,12 @@ async function measure(engines: EngineProcess, ms: number): Promise<Burden> {
   };
 }
 
-async function measureOurs(engines: EngineProcess, port: number, ms: number): Promise<Burden[]> {
+async function measureOurs(
+  engines: EngineProcess,
+  port: number,
+  replicaCounts: readonly number[],
+  ms: number,
+): Promise<Burden[]> {
   const nats = await launchNats();
   const links: NatsLink[] = [];
   const sidecar = await launchService({
