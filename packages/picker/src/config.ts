@@ -73,7 +73,9 @@ export const pickerConfigShape = z.object({
     .describe('Endpoints known at most; memory is used only for those that exist.'),
   staleAfterMs: milliseconds(100, 600_000)
     .default(2_000)
-    .describe('Age from which the numbers of an endpoint are not trusted.'),
+    .describe(
+      'Age from which numbers are not trusted, without --config-file (which sets it per pool).',
+    ),
   expireAfterMs: milliseconds(1_000, 3_600_000)
     .default(10_000)
     .describe('Silence after which an endpoint leaves the view.'),

@@ -82,7 +82,8 @@ async function start(
   teardown: Teardown,
 ): Promise<RunningPicker> {
   const { logger, registry } = deps;
-  const source = new ConfigSource({ file: config.configFile, strategy: config.strategy });
+  const { configFile: file, strategy, staleAfterMs } = config;
+  const source = new ConfigSource({ file, strategy, staleAfterMs });
   const loaded = await source.load();
   const shared = openSharedMemory({ ...config, prefixIndex: loaded.config.prefixIndex });
   const files = { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile };

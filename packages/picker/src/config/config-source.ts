@@ -29,6 +29,8 @@ export interface ConfigSourceOptions {
   file: string;
   /** Strategy of every pool when there is no file. */
   strategy: string;
+  /** Age up to which that strategy trusts numbers, ms; default as in a file. */
+  staleAfterMs?: number;
 }
 
 export class ConfigSource {
@@ -47,7 +49,8 @@ export class ConfigSource {
    */
   async load(): Promise<StrategyFile> {
     if (this.#path === '') {
-      return { config: await configForStrategy(this.#options.strategy), warnings: [] };
+      const { strategy, staleAfterMs } = this.#options;
+      return { config: await configForStrategy(strategy, staleAfterMs), warnings: [] };
     }
     let text: string;
     try {

@@ -135,6 +135,7 @@ describe('a strategy named without a file', () => {
   });
 
   it('must be a known one', async () => {
+    expect((await configForStrategy('random', 700)).default.staleAfterMs).toBe(700);
     await expect(configForStrategy('fastest')).rejects.toThrow(/unknown strategy "fastest"; known/);
   });
 });

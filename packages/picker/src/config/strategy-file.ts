@@ -47,9 +47,15 @@ export async function parseStrategyFile(
   return { config: config!, warnings };
 }
 
-/** The configuration without a file: one strategy for every pool. Throws on an unknown name. */
-export async function configForStrategy(name: string): Promise<SchedulingConfig> {
-  const text = `default: { strategy: ${JSON.stringify(name)} }`;
+/**
+ * The configuration without a file: one strategy for every pool, numbers trusted up to the given
+ * age in ms (the file's default when left out). Throws on an unknown name.
+ */
+export async function configForStrategy(
+  name: string,
+  staleAfterMs?: number,
+): Promise<SchedulingConfig> {
+  const text = JSON.stringify({ default: { strategy: name, staleAfterMs } });
   const noExtensions: ExtensionLoader = async () => ({ problem: 'no extensions here' });
   return (await parseStrategyFile(text, '--strategy', noExtensions)).config;
 }
