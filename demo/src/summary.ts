@@ -6,6 +6,9 @@ import { bar, type Paint } from './paint.ts';
 import type { Phase } from './phase.ts';
 import { milliseconds } from './table.ts';
 
+/** Reports older than this many scrape intervals mean that processes did not get to run. */
+const busyIntervals = 10;
+
 /** The object that `--json` prints. */
 export interface DemoResult {
   requests: number;
@@ -89,10 +92,15 @@ export function summaryText(result: DemoResult, paint: Paint): string {
         `${milliseconds(p99).padStart(9)}  ${paintBar(bar(p99 / most, 36).trimEnd())}`,
     );
   }
-  const [slow, fast] = [rows[0]?.[1].p99, rows[1]?.[1].p99];
-  if (slow !== undefined && fast !== undefined && fast > 0) {
+  const [random, byLoad] = [rows[0]?.[1].p99, rows[1]?.[1].p99];
+  if (random !== undefined && byLoad !== undefined) {
+    lines.push(`  ${comparison(random, byLoad, paint)}`);
+  }
+  if (result.freshness_ms.p99 > busyIntervals * result.scrape_interval_ms) {
     lines.push(
-      `  By load, the 99th percentile is ${paint.bold((slow / fast).toFixed(1))} × lower.`,
+      paint.yellow(
+        '  This machine was too busy to scrape in time: run it again when it is quieter.',
+      ),
     );
   }
   lines.push('', `${paint.bold('The slowed engine')} (${result.slowed.endpoint}) got`);
@@ -117,6 +125,13 @@ export function summaryText(result: DemoResult, paint: Paint): string {
     `Envoy ${envoy}, ${nats === null ? 'no broker' : `NATS ${nats}`}, Node ${node}.`,
   );
   return `${lines.join('\n')}\n`;
+}
+
+function comparison(random: number, byLoad: number, paint: Paint): string {
+  const ratio = random / byLoad;
+  return ratio >= 1
+    ? `By load, the 99th percentile is ${paint.bold(ratio.toFixed(1))} × lower.`
+    : `By load, the 99th percentile is ${paint.bold((1 / ratio).toFixed(1))} × higher.`;
 }
 
 function jsonName(strategy: string): string {
