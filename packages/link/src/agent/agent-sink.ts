@@ -13,9 +13,9 @@
  * count as not sent, as a frame that arrives twice does no harm and one that is lost does.
  */
 import { frameBytesMax } from '@leadsman/wire';
-import request from 'undici/lib/api/api-request.js';
 import Pool from 'undici/lib/dispatcher/pool.js';
 import type { FrameSink } from '../frame-port.ts';
+import { PostTimeout, postFrame } from './post-frame.ts';
 
 export const frameContentType = 'application/vnd.leadsman.frame';
 export const agentFramesPath = '/v1/frames';
@@ -157,18 +157,19 @@ class HttpAgentSink implements AgentSink {
   }
 
   async #exchange(frame: Uint8Array): Promise<AgentOutcome> {
-    const signal = AbortSignal.timeout(this.#timeoutMs);
+    const deadlineMs = this.#nowMs() + this.#timeoutMs;
     let status: number;
     try {
-      status = await this.#request(frame, signal);
+      status = await this.#request(frame, this.#timeoutMs);
     } catch (error) {
       // The agent may have closed the kept connection just now; frames may arrive twice.
-      if (signal.aborted) return 'timeout';
-      if (!isClosedSocket(error)) return 'unreachable';
+      if (error instanceof PostTimeout) return 'timeout';
+      const leftMs = deadlineMs - this.#nowMs();
+      if (!isClosedSocket(error) || leftMs <= 0) return 'unreachable';
       try {
-        status = await this.#request(frame, signal);
-      } catch {
-        return signal.aborted ? 'timeout' : 'unreachable';
+        status = await this.#request(frame, leftMs);
+      } catch (second) {
+        return second instanceof PostTimeout ? 'timeout' : 'unreachable';
       }
     }
     if (status === 204) return 'accepted';
@@ -176,16 +177,9 @@ class HttpAgentSink implements AgentSink {
     return status === 403 ? 'peer' : 'refused';
   }
 
-  async #request(frame: Uint8Array, signal: AbortSignal): Promise<number> {
-    const { statusCode, body } = await request.call(this.#pool, {
-      method: 'POST',
-      path: agentFramesPath,
-      headers: { 'content-type': frameContentType },
-      body: frame,
-      signal,
-    });
-    await body.dump();
-    return statusCode;
+  #request(frame: Uint8Array, timeoutMs: number): Promise<number> {
+    const options = { path: agentFramesPath, contentType: frameContentType, timeoutMs };
+    return postFrame(this.#pool, frame, options);
   }
 
   #setAccepting(accepting: boolean): void {
