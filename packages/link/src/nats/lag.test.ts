@@ -99,7 +99,8 @@ describe('a NATS link and a server that stalls', () => {
     nowMs = 7_000;
     await until('another', () => link.counters.reconnects === 1);
     expect(server.mostSockets).toBe(1);
-    expect(server.lines.filter((line) => line.startsWith('SUB a'))).toHaveLength(2);
+    const subscriptions = () => server.lines.filter((line) => line.startsWith('SUB a')).length;
+    await until('the second subscription', () => subscriptions() === 2);
   });
 
   it('leaves a server that announces its end', async () => {
