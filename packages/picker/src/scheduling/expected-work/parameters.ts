@@ -41,7 +41,7 @@ export interface ExpectedWorkParameters {
 export const expectedWorkParameters: ExpectedWorkParameters = {
   ownWeight: 2,
   decodingTokens: 100,
-  stallWeight: 0.3,
+  stallWeight: 0.2,
   stallFromMeans: 8,
   kvTokenWeight: 0,
   kvOverflowWeight: 1,
