@@ -99,6 +99,14 @@ describe('the batcher', () => {
     expect(target?.reportOrder.epoch).toBe(3);
   });
 
+  it.each([-600_000, 600_000])('is not misled by a sidecar clock that is %i ms off', (offMs) => {
+    const { batcher, got } = setUp();
+    const epoch = Date.now() + offMs;
+    batcher.take(reportFrame({ uid: 'a', epoch, seq: 1, ageMs: 3 }), undefined, 100);
+    batcher.flush(104);
+    expect(got.report('a')).toEqual({ epoch, seq: 1, ageMs: 7 });
+  });
+
   it('repeats all it knows each second', () => {
     const { batcher, got } = setUp();
     const attributes = attributesOf('a', 1);
