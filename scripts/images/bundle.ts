@@ -77,8 +77,6 @@ function bundleOnce(out: string, entries: Map<string, string>, assets: Map<strin
     target: 'node26',
     minifySyntax: true,
     minifyWhitespace: true,
-    // Names stay, so that a stack trace in a log says something.
-    keepNames: true,
     legalComments: 'linked',
     banner: { js: banner },
     metafile: true,
