@@ -62,6 +62,28 @@ describe.skipIf(!requireNats())('a NATS link with TLS', () => {
     await until('a connection', () => link.connected);
   });
 
+  it('carries large messages whole', async () => {
+    const server = await certificate('server');
+    const { ca: caFile, cert, key } = server.files;
+    const nats = await launchNats({
+      config: `tls { cert_file: "${cert}", key_file: "${key}" }`,
+    });
+    cleanUps.push(() => nats.stop());
+    const link = connectNats({
+      servers: [`nats://localhost:${nats.ports.client}`],
+      name: 'test',
+      tls: { caFile },
+    });
+    cleanUps.push(() => link.close());
+    const got: number[] = [];
+    link.subscribe('a', (bytes) => got.push(bytes.length));
+    await until('a connection', () => link.connected);
+    const sizes = [900_000, 3, 70_000, 16_384, 1];
+    for (const size of sizes) link.publish('a', new Uint8Array(size));
+    await until('all of them', () => got.length === sizes.length);
+    expect(got).toEqual(sizes);
+  });
+
   it('goes without TLS nowhere when a CA is configured', async () => {
     const server = await certificate('server');
     const nats = await launchNats();

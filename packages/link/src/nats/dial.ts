@@ -33,8 +33,12 @@ type WatchedOptions = DialOptions & {
   onTransport?: (transport: NodeTransport) => void;
 };
 
-/** What one reading of a socket returns at most; a full one means that more is waiting. */
+/**
+ * What one reading of a socket returns at most; a full one means that more is waiting. TLS gives
+ * its records one by one.
+ */
 const readBytesMax = 65_536;
+const recordBytesMax = 16_384;
 
 class WatchedTransport extends NodeTransport {
   override connect(
@@ -57,6 +61,8 @@ class WatchedTransport extends NodeTransport {
       this.yields.push(bytes);
       this.signal.resolve();
     });
+    const fullBytes = this.isEncrypted() ? recordBytesMax : readBytesMax;
+    let gathering = false;
     socket.removeAllListeners('data');
     socket.on('data', (chunk: Buffer) => {
       try {
@@ -66,9 +72,13 @@ class WatchedTransport extends NodeTransport {
         socket.destroy(error as Error);
         return;
       }
-      if (readEveryMs === 0 || chunk.length >= readBytesMax) return;
+      if (readEveryMs === 0 || gathering || chunk.length >= fullBytes) return;
+      gathering = true;
       handleOf(socket)?.readStop();
-      setTimeout(() => handleOf(socket)?.readStart(), readEveryMs);
+      setTimeout(() => {
+        gathering = false;
+        handleOf(socket)?.readStart();
+      }, readEveryMs);
     });
   }
 }
