@@ -129,7 +129,8 @@ function whyUnknown(compiled: CompiledProfile, samples: Samples, signal: Compile
   if (declared !== undefined) return `${declared.family} has HELP or TYPE, but no such sample`;
   if (partly === undefined) return 'no such series';
   const [absent] = missing;
-  return absent === undefined ? 'no possible number' : `no series of ${absent.family}`;
+  if (absent !== undefined) return `no series of ${absent.family}`;
+  return partly.op === 'value' ? 'a rank has no such series' : 'no possible number';
 }
 
 function hasSeries({ cells }: CompiledSelector): boolean {

@@ -38,6 +38,7 @@ export function evaluate(compiled: CompiledProfile, samples: Samples): Reading {
     if (source === undefined) noteUnknown(signal, reading);
     else applySource(signal, source, weights?.cells, reading);
   }
+  for (const signal of compiled.signals) blankPartial(signal, reading);
   for (const { cells } of compiled.progress) reading.progress.push(cells.sum);
   applyLora(compiled, samples, reading);
   applySleep(compiled, samples, reading);
@@ -161,6 +162,25 @@ function weightedMean(cells: Cells, capacity: Cells | undefined): number {
   const mean = weights > 0 ? weighted / weights : plain / cells.rankIds.length;
   // Rounding may lift the mean of full ranks a hair above 1.
   return Math.min(1, mean);
+}
+
+/**
+ * A rank that other families speak of and this one leaves out is unknown here, and so is what the
+ * ranks amount to: without this it would count as idle.
+ */
+function blankPartial(signal: CompiledSignal, reading: Reading): void {
+  const field = rankField(signal.metric);
+  if (field === undefined || reading.findings[signal.metric] !== finding.known) return;
+  const source = signal.sources.find(({ text }) => text === reading.families[signal.metric]);
+  // A number for the whole engine belongs to no rank, and lacks none.
+  if (source === undefined || source.cells.rankIds.includes(noRank)) return;
+  if (!reading.ranks.some((rank) => Number.isNaN(rank[field]))) return;
+  const indices = [signal.metric];
+  if (signal.metric === metric.kvCacheUsageRatio) indices.push(metric.kvCacheUsageMaxRatio);
+  for (const index of indices) {
+    reading.metrics[index] = Number.NaN;
+    reading.findings[index] = finding.invalid;
+  }
 }
 
 type RankField = 'runningRequests' | 'waitingRequests' | 'kvCacheUsageRatio';

@@ -47,6 +47,20 @@ describe('what is unknown', () => {
     expect(reading.ranks[1]?.runningRequests).toBeNaN();
   });
 
+  it('is a total of which a rank has no series that has others', () => {
+    const reading = readingOf([
+      'vllm:num_requests_running{engine="0"} 5',
+      'vllm:num_requests_running{engine="1"} 2',
+      'vllm:num_requests_waiting{engine="0"} 9',
+      'vllm:kv_cache_usage_perc 0.5',
+    ]);
+    expect(numberOf(reading, 'runningRequests')).toBe(7);
+    expect(numberOf(reading, 'waitingRequests')).toBeNaN();
+    expect(reading.ranks[0]?.waitingRequests).toBe(9);
+    // What has no rank speaks for the whole engine.
+    expect(numberOf(reading, 'kvCacheUsageRatio')).toBe(0.5);
+  });
+
   it('is a family with HELP and TYPE but no sample', () => {
     const reading = readingOf([
       '# HELP vllm:num_requests_waiting Waiting.',
