@@ -60,6 +60,8 @@ export async function startUpstream(): Promise<Upstream> {
     if (requests.length < 1_000) requests.push(request);
     upstream.respond(request, response);
   });
+  // A pooled connection that the server closes just as it is used would look like a failed request.
+  server.keepAliveTimeout = 0;
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   const upstream: Upstream = {
