@@ -3,8 +3,8 @@ import { readOptions } from './options.ts';
 
 describe('the flags of the demo', () => {
   it('has defaults that differ for a check', () => {
-    expect(readOptions([])).toMatchObject({ check: false, phaseMs: 12_000, transport: 'nats' });
-    expect(readOptions(['--check', '--json'])).toMatchObject({ json: true, phaseMs: 6_000 });
+    expect(readOptions([])).toMatchObject({ check: false, phaseMs: 10_000, transport: 'nats' });
+    expect(readOptions(['--check', '--json'])).toMatchObject({ json: true, phaseMs: 5_000 });
   });
 
   it.each([

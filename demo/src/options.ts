@@ -26,11 +26,11 @@ then by load; one engine is slow on purpose.
   --check              about 20 s without a terminal; exit code 1 when a request failed
   --json               print one JSON object at the end (progress goes to stderr)
   --transport NAME     nats (default), or direct: no broker, agents stream to the picker
-  --seconds N          traffic under each strategy (default 12; with --check 6)
+  --seconds N          traffic under each strategy (default 10; with --check 5)
   --rate N             requests per second (default 50)
   --scrape-interval N  pace of the sidecars in ms (default 100: ten processes share this
                        machine with the engines; on a node of its own a sidecar takes 50)
-  --slowed-speed N     speed of the slowed engine, 1 is normal (default 0.33)
+  --slowed-speed N     speed of the slowed engine, 1 is normal (default 0.2)
   --seed N             other arrivals and sizes (default 1)
 `;
 
@@ -52,10 +52,10 @@ export function readOptions(argv: readonly string[]): DemoOptions | undefined {
     check,
     json: values.json === true,
     transport,
-    phaseMs: number(values.seconds, 'seconds', check ? 6 : 12, 1, 3600) * 1000,
+    phaseMs: number(values.seconds, 'seconds', check ? 5 : 10, 1, 3600) * 1000,
     requestsPerSecond: number(values.rate, 'rate', 50, 1, 500),
     scrapeIntervalMs: number(values['scrape-interval'], 'scrape-interval', 100, 5, 1000),
-    slowedSpeed: number(values['slowed-speed'], 'slowed-speed', 0.33, 0.05, 1),
+    slowedSpeed: number(values['slowed-speed'], 'slowed-speed', 0.2, 0.05, 1),
     seed: number(values.seed, 'seed', 1, 0, Number.MAX_SAFE_INTEGER),
   };
 }

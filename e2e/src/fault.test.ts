@@ -5,7 +5,14 @@
 import { Rig, requireEnvoy, requireNats } from '@leadsman/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startLoad } from './load.ts';
-import { expectRecovery, servedBy, viewOf, waitForCompleteView, waitForStale } from './view.ts';
+import {
+  expectRecovery,
+  servedBy,
+  viewOf,
+  waitForAgent,
+  waitForCompleteView,
+  waitForStale,
+} from './view.ts';
 
 const ready = [requireEnvoy(), requireNats()].every(Boolean);
 
@@ -23,6 +30,8 @@ describe.skipIf(!ready)('a fault under load', () => {
       pickerFlags: { workers: 2 },
     });
     await waitForCompleteView(rig, rig.picker!.adminUrl);
+    await waitForAgent(rig, 0);
+    await waitForAgent(rig, 1);
   }, 120_000);
 
   afterAll(() => rig?.stop());
@@ -48,6 +57,7 @@ describe.skipIf(!ready)('a fault under load', () => {
     // Not a moment of staleness is needed: what the agent did not take goes to NATS.
     await expectRecovery(rig, rig.picker!.adminUrl);
     await rig.startAgent(0);
+    await waitForAgent(rig, 0);
     await expectRecovery(rig, rig.picker!.adminUrl);
     await load.more(20);
     await load.stopWithoutFailure();

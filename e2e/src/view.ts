@@ -71,3 +71,16 @@ export async function servedBy(rig: Rig): Promise<number[]> {
   const { engines } = await rig.engines.state();
   return engines.map((engine) => engine.served);
 }
+
+/** Waits until an agent holds the reports of all pods of its node: its sidecars hand them to it. */
+export async function waitForAgent(rig: Rig, nodeIndex: number): Promise<void> {
+  const pods = rig.pods.filter((pod) => pod.nodeIndex === nodeIndex).length;
+  const url = `http://${rig.agents[nodeIndex]!.addresses.reports}/metrics`;
+  await waitUntil(
+    async () => {
+      const page = await (await fetch(url)).text();
+      return Number(/^leadsman_node_agent_targets (\d+)/m.exec(page)?.[1]) === pods;
+    },
+    { what: `the agent of node ${nodeIndex} to hear of ${pods} pods`, deadlineMs: 20_000 },
+  );
+}
