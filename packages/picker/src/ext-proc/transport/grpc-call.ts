@@ -21,6 +21,9 @@ const contentType = 'application/grpc';
 const responseHeaders = { ':status': 200, 'content-type': contentType };
 const respondOptions = { waitForTrailers: true };
 
+/** Larger messages are not worth the copy that joining them takes. */
+const gatherBytesMax = 16_384;
+
 export interface CallOptions {
   messageBytesMax: number;
   budget: ByteBudget;
@@ -46,6 +49,8 @@ export class GrpcCall implements ExchangeStream {
   #closed = false;
   #queue: Uint8Array[] = [];
   #queuedBytes = 0;
+  #gathered: Uint8Array[] = [];
+  #gathering = false;
   #blocked = false;
   #status: number = GrpcStatus.ok;
   #statusText = '';
@@ -82,9 +87,7 @@ export class GrpcCall implements ExchangeStream {
   start(handler: ExchangeHandler): void {
     this.#handler = handler;
     const stream = this.#stream;
-    stream.on('data', (chunk: Buffer) => {
-      if (!this.#ending) this.#deframer.feed(chunk);
-    });
+    stream.on('data', (chunk: Buffer) => this.#onData(chunk));
     stream.on('end', () => {
       if (!this.#ending) this.#handler?.halfClosed();
     });
@@ -115,6 +118,11 @@ export class GrpcCall implements ExchangeStream {
       if (this.backlogged) this.#stream.pause();
       return;
     }
+    if (this.#gathering && message.length <= gatherBytesMax) {
+      this.#gathered.push(message);
+      return;
+    }
+    this.#writeGathered();
     this.#write(message);
   }
 
@@ -124,12 +132,33 @@ export class GrpcCall implements ExchangeStream {
 
   fail(code: number, message: string): void {
     if (this.#ending || this.#closed) return;
+    this.#writeGathered();
     this.#ending = true;
     this.#status = code;
     this.#statusText = message;
     this.#deframer.stop();
     if (!this.#blocked) this.#finish();
     this.#stream.resume();
+  }
+
+  #onData(chunk: Buffer): void {
+    if (this.#ending) return;
+    this.#gathering = true;
+    try {
+      this.#deframer.feed(chunk);
+    } finally {
+      this.#gathering = false;
+      this.#writeGathered();
+    }
+  }
+
+  /** The small replies to what came in one read go out in one write. */
+  #writeGathered(): void {
+    const gathered = this.#gathered;
+    if (gathered.length === 0) return;
+    this.#gathered = [];
+    if (gathered.length === 1) this.#write(gathered[0]!);
+    else this.#write(Buffer.concat(gathered));
   }
 
   #write(message: Uint8Array): void {
@@ -221,6 +250,7 @@ export class GrpcCall implements ExchangeStream {
     this.#options.budget.give(this.#queuedBytes);
     this.#queue = [];
     this.#queuedBytes = 0;
+    this.#gathered = [];
     const handler = this.#handler;
     this.#handler = undefined;
     this.#options.onClosed(this);
