@@ -39,6 +39,8 @@ import { RecentSends } from './recent-sends.ts';
 
 /** Endpoints with the request's adapter that are looked at. */
 const loadedMax = 4;
+/** Later than this, other replicas' requests are not counted at all. */
+const unheardMsMax = 100;
 
 export class ExpectedWork implements Strategy {
   readonly #p: ExpectedWorkParameters;
@@ -60,7 +62,8 @@ export class ExpectedWork implements Strategy {
   choose(context: PickContext, candidates: Int32Array, count: number): number {
     this.#best = -1;
     this.#bestWork = Number.POSITIVE_INFINITY;
-    this.#recent.expire(context.nowMs - context.ledger.shareDelayMs);
+    const unheardMs = Math.min(unheardMsMax, context.ledger.shareDelayMs);
+    this.#recent.expire(context.nowMs - unheardMs);
     if (count <= this.#p.samples) {
       for (let i = 0; i < count; i++) this.#consider(context, candidates, i);
     } else {
