@@ -5,7 +5,7 @@
  *
  * Arguments: `--seeds N` (1 … N, 4 unless given), `--only TEXT` (scenarios whose name has it),
  * `--parameters JSON` (weights of expected-work), `--share-ms N` (between two messages of a
- * replica).
+ * replica; 0: replicas do not hear of each other).
  */
 import { configForStrategy, type SchedulingConfig } from '@leadsman/picker';
 import type { BenchOptions } from './main.ts';
@@ -51,7 +51,7 @@ async function configOf(options: BenchOptions): Promise<SchedulingConfig> {
   const config = await configForStrategy('expected-work');
   const parameters = JSON.parse(argument(options, '--parameters') ?? '{}');
   const shareMs = Number(argument(options, '--share-ms') ?? config.replicas.shareIntervalMs);
-  if (!(shareMs > 0)) throw new RangeError('--share-ms');
+  if (!(shareMs >= 0)) throw new RangeError('--share-ms');
   return {
     ...config,
     default: { ...config.default, choice: { strategy: { type: 'expected-work', parameters } } },

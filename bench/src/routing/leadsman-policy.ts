@@ -23,10 +23,13 @@ export class LeadsmanPolicy implements Policy {
   readonly #shareIntervalMs: number;
   readonly #nextShareMs: Float64Array;
   readonly #messages: Message[] = [];
+  /** One replica, or several that cannot hear each other. */
+  readonly #isAlone: boolean;
   #nowMs = 0;
 
   constructor(options: LeadsmanOptions) {
     this.#shareIntervalMs = options.config.replicas.shareIntervalMs;
+    this.#isAlone = options.replicas === 1 || this.#shareIntervalMs === 0;
     this.#replicas = Array.from({ length: options.replicas }, (_, from) => {
       const send = (message: Uint8Array) => {
         this.#messages.push({ from, atMs: this.#nowMs + messageMs, bytes: message.slice() });
@@ -50,7 +53,7 @@ export class LeadsmanPolicy implements Policy {
     }
     for (const [i, replica] of this.#replicas.entries()) {
       replica.tick(nowMs);
-      if (this.#replicas.length === 1 || this.#nextShareMs[i]! > nowMs) continue;
+      if (this.#isAlone || this.#nextShareMs[i]! > nowMs) continue;
       this.#nextShareMs[i]! += this.#shareIntervalMs;
       replica.exchange.flush(nowMs);
     }
