@@ -136,7 +136,7 @@ function registerEngineMetrics(registry: Registry, { targets, nowMs }: MetricSou
   const registers = [registry];
   const labelNames = ['port', 'engine'];
   new Gauge({
-    name: 'leadsman_engine_age_milliseconds',
+    name: 'leadsman_engine_age_ms',
     help: 'Age of the newest numbers.',
     labelNames,
     registers,

@@ -143,7 +143,7 @@ describe('pods without a sidecar', () => {
     const text = await registry.metrics();
     expect(text).toContain('leadsman_node_agent_no_sidecar_pods 3');
     expect(text).toContain('leadsman_node_agent_scraped_targets 1');
-    expect(text).toMatch(/leadsman_node_agent_scrapes_total\{reason="ok"\} \d/);
+    expect(text).toMatch(/leadsman_node_agent_scrapes_total\{outcome="ok"\} \d/);
   });
 });
 

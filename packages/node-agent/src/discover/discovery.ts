@@ -105,11 +105,11 @@ export function registerDiscoveryMetrics(
   new Counter({
     name: 'leadsman_node_agent_scrapes_total',
     help: 'Scrapes by this agent, by their outcome.',
-    labelNames: ['reason'],
+    labelNames: ['outcome'],
     registers,
     collect() {
       this.reset();
-      for (const [reason, count] of scrapes.outcomes) this.inc({ reason }, count);
+      for (const [outcome, count] of scrapes.outcomes) this.inc({ outcome }, count);
     },
   });
 }

@@ -26,25 +26,22 @@ const help: Partial<Record<CounterName, string>> = {
 /** Adds all of them to `registry`. */
 export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers): void {
   for (const name of counterNames) {
-    const counter = new Counter({
-      name: `leadsman_picker_${name}_total`,
-      help: help[name] ?? `${name.replaceAll('_', ' ')}, since the start.`,
-      registers: [registry],
-      collect() {
-        let sum = 0;
-        for (const counters of numbers.counters) sum += counters.get(name);
-        counter.reset();
-        counter.inc(sum);
-      },
+    const text = help[name] ?? `${name.replaceAll('_', ' ')}, since the start.`;
+    counter(registry, `leadsman_picker_${name}_total`, text, () => {
+      let sum = 0;
+      for (const counters of numbers.counters) sum += counters.get(name);
+      return sum;
     });
   }
   gauge(registry, 'leadsman_picker_threads', 'ext_proc threads that run.', () => {
     return numbers.threads().running;
   });
-  gauge(registry, 'leadsman_picker_thread_restarts', 'Threads started again after a fault.', () => {
+  const restartsText = 'Threads started again after a fault.';
+  counter(registry, 'leadsman_picker_thread_restarts_total', restartsText, () => {
     return numbers.threads().restarts;
   });
-  gauge(registry, 'leadsman_picker_endpoints_dropped', 'Endpoints beyond --endpoints-max.', () => {
+  const droppedText = 'Times that an endpoint was beyond --endpoints-max.';
+  counter(registry, 'leadsman_picker_endpoints_dropped_total', droppedText, () => {
     return numbers.endpointsDropped();
   });
   gauge(registry, 'leadsman_picker_ready', '1 while traffic should come here.', () => {
@@ -64,6 +61,18 @@ export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers
     let sum = 0;
     for (const endpoint of pool.endpoints) sum += numbers.inFlight(endpoint.index);
     return sum;
+  });
+}
+
+function counter(registry: Registry, name: string, text: string, value: () => number): void {
+  const metric = new Counter({
+    name,
+    help: text,
+    registers: [registry],
+    collect() {
+      metric.reset();
+      metric.inc(value());
+    },
   });
 }
 

@@ -17,7 +17,7 @@ import { type NamedFilter, type PoolPolicy, routingHeader } from './policy.ts';
 import type { PromptMatch } from './prefix/prompt-match.ts';
 import type { Random } from './random.ts';
 import { RunningMeans } from './request-means.ts';
-import { isPoolSaturated } from './saturation.ts';
+import { isFeedFailing, isPoolSaturated } from './saturation.ts';
 import type { Pick, RequestFacts } from './scheduler.ts';
 
 /** What the pools of a worker share. */
@@ -45,7 +45,7 @@ export class PoolScheduler implements PickContext {
   policy: PoolPolicy;
   request!: RequestFacts;
   nowMs = 0;
-  /** Picks by `status` or `status_reason`, for metrics. */
+  /** Picks by strategy, and refusals by reason, for metrics. */
   readonly outcomes = new Map<string, number>();
   /** Picks of endpoints that were not fresh. */
   lastResortPicks = 0;
@@ -135,7 +135,8 @@ export class PoolScheduler implements PickContext {
     const { table } = this;
     const { filters } = this.policy;
     const candidates = this.#candidates;
-    if (request.subset === undefined && filters.length === 0) {
+    const spills = isFeedFailing(table, this.policy.saturation);
+    if (request.subset === undefined && filters.length === 0 && !spills) {
       candidates.set(table.preferred);
       return table.preferredCount;
     }
@@ -143,7 +144,7 @@ export class PoolScheduler implements PickContext {
     for (const filter of filters) {
       if (!filter.isPreference) count = this.#apply(filter, count);
     }
-    count = keepMostTrusted(table, candidates, count);
+    count = keepMostTrusted(table, candidates, count, spills);
     for (const filter of filters) {
       if (!filter.isPreference || count === 0) continue;
       // What a preference moves to the back stays in the list, so it can be undone.

@@ -1,9 +1,9 @@
-/** Gauges of the membership. Read when scraped, so a pool that went leaves no series behind. */
-import { Gauge, type Registry } from 'prom-client';
+/** Metrics of the membership. Read when scraped, so a pool that went leaves no series behind. */
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { KubernetesMembership, WatchState } from './kubernetes-membership.ts';
 import { podStates } from './pod-facts.ts';
 
-/** Registers the membership's gauges. */
+/** Registers the membership's metrics. */
 export function registerMembershipMetrics(
   registry: Registry,
   membership: KubernetesMembership,
@@ -31,25 +31,45 @@ export function registerMembershipMetrics(
       this.set(membership.foreignPools);
     },
   });
-  const watches = (name: string, help: string, read: (watch: WatchState) => number) => {
+  registerWatchMetrics(registry, membership);
+}
+
+function registerWatchMetrics(registry: Registry, membership: KubernetesMembership): void {
+  const registers = [registry];
+  const labelNames = ['resource', 'namespace'];
+  const gauge = (name: string, help: string, read: (watch: WatchState) => number) => {
     new Gauge({
       name: `leadsman_picker_watch_${name}`,
       help,
-      labelNames: ['resource', 'namespace'],
-      registers: [registry],
+      labelNames,
+      registers,
       collect() {
         this.reset();
-        for (const watch of membership.watches()) {
-          this.set({ resource: watch.resource, namespace: watch.namespace }, read(watch));
-        }
+        for (const watch of membership.watches()) this.set(labelsOf(watch), read(watch));
       },
     });
   };
-  watches('open', 'Whether the watch is open.', (watch) => (watch.reason === undefined ? 1 : 0));
-  watches('objects', 'Objects kept of the collection.', (watch) => watch.objects);
-  watches('events_total', 'Events received.', (watch) => watch.events);
-  watches('lists_total', 'Complete lists begun.', (watch) => watch.lists);
-  watches('failures_total', 'Requests that failed.', (watch) => watch.failures);
-  watches('rejected_total', 'Objects that could not be read.', (watch) => watch.rejected);
-  watches('overflow_total', 'Objects beyond the bound, not kept.', (watch) => watch.overflow);
+  const counter = (name: string, help: string, read: (watch: WatchState) => number) => {
+    new Counter({
+      name: `leadsman_picker_watch_${name}`,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const watch of membership.watches()) this.inc(labelsOf(watch), read(watch));
+      },
+    });
+  };
+  gauge('open', 'Whether the watch is open.', (watch) => (watch.reason === undefined ? 1 : 0));
+  gauge('objects', 'Objects kept of the collection.', (watch) => watch.objects);
+  counter('events_total', 'Events received.', (watch) => watch.events);
+  counter('lists_total', 'Complete lists begun.', (watch) => watch.lists);
+  counter('failures_total', 'Requests that failed.', (watch) => watch.failures);
+  counter('rejected_total', 'Objects that could not be read.', (watch) => watch.rejected);
+  counter('overflow_total', 'Objects beyond the bound, not kept.', (watch) => watch.overflow);
+}
+
+function labelsOf({ resource, namespace }: WatchState): { resource: string; namespace: string } {
+  return { resource, namespace };
 }
