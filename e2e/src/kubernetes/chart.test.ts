@@ -58,6 +58,7 @@ const variants: Record<string, object> = {
     },
     podMonitor: { enabled: true, labels: { release: 'prometheus' } },
     dashboards: { enabled: true },
+    alerts: { enabled: true, labels: { release: 'prometheus' } },
     networkPolicy: { from: [{ namespaceSelector: {} }] },
     imagePullSecrets: [{ name: 'registry' }],
     sidecar: { runAsUser: null, env: { LEADSMAN_SCRAPE_INTERVAL_MS: 100 } },

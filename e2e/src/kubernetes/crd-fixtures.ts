@@ -198,6 +198,22 @@ const definitions: readonly Definition[] = [
     }),
   },
   {
+    group: 'monitoring.coreos.com',
+    version: 'v1',
+    kind: 'PrometheusRule',
+    plural: 'prometheusrules',
+    spec: object({
+      groups: list(
+        object({
+          name: text,
+          rules: list(
+            object({ alert: text, expr: text, for: text, labels: map, annotations: map }, ['expr']),
+          ),
+        }),
+      ),
+    }),
+  },
+  {
     group: 'cert-manager.io',
     version: 'v1',
     kind: 'Certificate',
