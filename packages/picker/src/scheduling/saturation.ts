@@ -38,3 +38,15 @@ export function isPoolSaturated(table: CandidateTable, limits: SaturationLimits)
   }
   return true;
 }
+
+/**
+ * Whether the pool must fall back on stale endpoints although some are fresh: most of it is not
+ * fresh, and those that are have no room. Then reports fail to come, not pods: a node agent is
+ * down, say. Without this the last few that still report would get every request of the pool.
+ * While most are fresh, the one that fell silent is the likely fault and stays the last resort.
+ */
+export function isFeedFailing(table: CandidateTable, limits: SaturationLimits): boolean {
+  const fresh = table.classCounts[trust.fresh]!;
+  if (table.classCounts[trust.stale] === 0 || fresh * 2 >= table.count) return false;
+  return isPoolSaturated(table, limits);
+}

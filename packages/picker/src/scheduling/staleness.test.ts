@@ -50,6 +50,31 @@ describe.each(strategies)('under %s', (strategy) => {
     expect(after.get(wedged)).toBeGreaterThan(0);
   }); // C19
 
+  it('the few that still report do not get the whole load once they are full', async () => {
+    const endpoints = endpointsOf(8);
+    const rig = await createRig({ config, endpoints, nowMs });
+    const report = (at: number, waiting: number): void => {
+      rig.gauges.report(endpoints[at]!, {
+        measuredAtMs: nowMs - 20,
+        runningRequests: 10,
+        waitingRequests: waiting,
+      });
+    };
+    const elsewhere = () => {
+      const picks = tally(Array.from({ length: 80 }, () => rig.pick({ nowMs })));
+      return 80 - (picks.get(endpoints[0]!.destination) ?? 0);
+    };
+    report(0, 4);
+    expect(elsewhere()).toBe(0);
+    report(0, 5);
+    expect(elsewhere()).toBeGreaterThan(40);
+    // With most of the pool fresh it is the silent ones that are at fault.
+    for (let at = 0; at < 4; at++) report(at, 9);
+    const silent = new Set(endpoints.slice(4).map(({ destination }) => destination));
+    const picks = tally(Array.from({ length: 80 }, () => rig.pick({ nowMs })));
+    expect([...picks.keys()].some((destination) => silent.has(destination))).toBe(false);
+  });
+
   it('requests are spread when no endpoint has fresh numbers', async () => {
     const endpoints = endpointsOf(4);
     const rig = await createRig({ config, endpoints, nowMs });

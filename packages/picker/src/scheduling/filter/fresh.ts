@@ -8,18 +8,23 @@ import { trust, trustClasses } from '../freshness.ts';
 import type { Filter, PickContext } from '../part.ts';
 import { keepPassing } from './keep.ts';
 
-/** Moves the candidates of the best class that has any to the front; returns how many. */
+/**
+ * Moves the candidates of the best class that has any to the front; returns how many. With
+ * `spills`, fresh and stale ones count as one class.
+ */
 export function keepMostTrusted(
   table: CandidateTable,
   candidates: Int32Array,
   count: number,
+  spills: boolean,
 ): number {
-  let best = trustClasses;
-  for (let i = 0; i < count; i++) best = Math.min(best, table.trust[candidates[i]!]!);
+  let worst: number = trustClasses;
+  for (let i = 0; i < count; i++) worst = Math.min(worst, table.trust[candidates[i]!]!);
+  if (spills && worst === trust.fresh) worst = trust.stale;
   let kept = 0;
   for (let i = 0; i < count; i++) {
     const position = candidates[i]!;
-    if (table.trust[position] === best) candidates[kept++] = position;
+    if (table.trust[position]! <= worst) candidates[kept++] = position;
   }
   return kept;
 }
