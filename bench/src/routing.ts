@@ -3,7 +3,8 @@
  * is simulated but the picking: `expected-work` is the scheduler and the replica exchange that
  * serve. A run repeats exactly under its seeds; see docs/routing.md.
  *
- * Arguments: `--seeds N` (1 … N, 4 unless given), `--only TEXT` (scenarios whose name has it),
+ * Arguments: `--seeds N` (how many, 4 unless given), `--first-seed N` (1 unless given; the weights
+ * were chosen on seeds 1 to 4, so others are held out), `--only TEXT` (scenarios whose name has it),
  * `--parameters JSON` (weights of expected-work), `--share-ms N` (between two messages of a
  * replica; 0: replicas do not hear of each other).
  */
@@ -25,7 +26,9 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
   const only = argument(options, '--only') ?? '';
   const seedsWanted = Number(argument(options, '--seeds') ?? seedsDefault);
   if (!Number.isInteger(seedsWanted) || seedsWanted < 1) throw new RangeError('--seeds');
-  const seeds = options.smoke ? [1] : Array.from({ length: seedsWanted }, (_, i) => i + 1);
+  const firstSeed = Number(argument(options, '--first-seed') ?? 1);
+  if (!Number.isInteger(firstSeed) || firstSeed < 1) throw new RangeError('--first-seed');
+  const seeds = options.smoke ? [1] : Array.from({ length: seedsWanted }, (_, i) => firstSeed + i);
   const scale = options.smoke ? smokeScale : 1;
   const config = await configOf(options);
   const print = (text: string) => {
