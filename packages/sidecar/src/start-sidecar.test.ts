@@ -176,6 +176,19 @@ describe('the sidecar', () => {
     expect((await get(sidecar, '/healthz')).status).toBe(200);
   });
 
+  it('shows how its own streams to collectors go', async () => {
+    const sidecar = await start({
+      targets: ['8000=http://127.0.0.1:1/metrics'],
+      exporterMode: 'pod',
+      collectorUrl: ['grpc://127.0.0.1:1'],
+    });
+    const streams = async () => (await get(sidecar, '/metrics')).text;
+    await until('metrics of the streams', async () => {
+      return /^leadsman_sidecar_push_streams 0$/m.test(await streams());
+    });
+    expect(await streams()).toMatch(/^leadsman_sidecar_push_connect_errors_total \d/m);
+  });
+
   it('is ready, and says why it knows nothing, when no engine answers', async () => {
     const sidecar = await start({ targets: ['8000=http://127.0.0.1:1/metrics'] });
     await until('a failed scrape', () => sidecar.targets[0]?.state.reason === reason.connect);

@@ -25,7 +25,7 @@ export function transportOpener(
 ): TransportOpener | undefined {
   if (config.natsUrl.length > 0)
     return (onConnected) => openNats(config, registry, logger, onConnected);
-  if (config.collectorUrl.length > 0) return () => openDirect(config, logger);
+  if (config.collectorUrl.length > 0) return () => openDirect(config, registry, logger);
   return undefined;
 }
 
@@ -47,26 +47,27 @@ async function openNats(
   const off = link.onState((connected) => {
     if (connected) onConnected();
   });
-  const before = new Set(registry.getMetricsAsArray().map((metric) => metric.name));
   registerNatsMetrics(registry, 'sidecar', link);
   return {
     kind: 'nats',
     sink: natsSink(link, podFramesSubject(config.subjectPrefix, name)),
     close: async () => {
       off();
-      // The next connection registers its own.
-      for (const metric of registry.getMetricsAsArray()) {
-        if (!before.has(metric.name) && metric.name.startsWith('leadsman_sidecar_nats_')) {
-          registry.removeSingleMetric(metric.name);
-        }
-      }
+      removeMetrics(registry, 'leadsman_sidecar_nats_');
       await link.close();
     },
   };
 }
 
-async function openDirect(config: SidecarConfig, logger: Logger): Promise<Transport> {
-  const { grpcSink } = await import('@leadsman/link/grpc/push-sink');
+async function openDirect(
+  config: SidecarConfig,
+  registry: Registry,
+  logger: Logger,
+): Promise<Transport> {
+  const [{ grpcSink }, { registerPushMetrics }] = await Promise.all([
+    import('@leadsman/link/grpc/push-sink'),
+    import('@leadsman/link/grpc/metrics'),
+  ]);
   const sink = grpcSink({
     targets: config.collectorUrl,
     tls: {
@@ -76,5 +77,20 @@ async function openDirect(config: SidecarConfig, logger: Logger): Promise<Transp
     },
     logger,
   });
-  return { kind: 'direct', sink, close: () => sink.close() };
+  registerPushMetrics(registry, 'sidecar', sink);
+  return {
+    kind: 'direct',
+    sink,
+    close: async () => {
+      removeMetrics(registry, 'leadsman_sidecar_push_');
+      await sink.close();
+    },
+  };
+}
+
+/** Takes the metrics of a transport that ends off the page: the next one registers its own. */
+function removeMetrics(registry: Registry, prefix: string): void {
+  for (const { name } of registry.getMetricsAsArray()) {
+    if (name.startsWith(prefix)) registry.removeSingleMetric(name);
+  }
 }
