@@ -79,6 +79,7 @@ async function registerAll(): Promise<void> {
   const local = { adminHost: '127.0.0.1', adminPort: 0 };
   registerSidecarMetrics(registry, unread());
   registerNatsMetrics(registry, 'sidecar', unread());
+  registerPushMetrics(registry, 'sidecar', unread());
   registerBatchMetrics(registry, unread());
   registerDiscoveryMetrics(registry, unread(), unread());
   registerNatsMetrics(registry, 'node_agent', unread());
@@ -148,13 +149,19 @@ function documented(): Shapes {
     /^\| `(leadsman_[a-z0-9_]+|leadsman_PROCESS_\w+)` \| (\w+) \| ([^|]*) \| [^|]+ \| [^|]+ \|/gm,
   )) {
     const labelNames = [...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label);
-    for (const process of name.includes('PROCESS') ? ['sidecar', 'node_agent', 'picker'] : ['']) {
+    for (const process of processesOf(name)) {
       const one = name.replace('PROCESS', process);
       expect(found.has(one), `${one} has one row`).toBe(false);
       found.set(one, shapeText(type, labelNames));
     }
   }
   return found;
+}
+
+function processesOf(name: string): string[] {
+  if (!name.includes('PROCESS')) return [''];
+  const senders = ['sidecar', 'node_agent'];
+  return name.includes('_nats_') ? [...senders, 'picker'] : senders;
 }
 
 const listed = (shapes: Shapes) => [...shapes].map(([name, shape]) => `${name}: ${shape}`).sort();
