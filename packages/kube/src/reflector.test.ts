@@ -176,8 +176,8 @@ describe('faults of the server', () => {
     const watched = await watchPods({ backoffFirstMs: 10, backoffMaxMs: 10_000 });
     await until(() => watched.reflector.counts.lists >= 5);
     const [first, last] = [api.seen.at(0), api.seen.at(-1)];
-    // 5 + 10 + 20 + 40 ms at least between five lists: the pauses double.
-    expect((last?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(70);
+    // 5 + 10 + 20 + 40 ms between five lists, less what timers are early: without doubling, 20 to 40.
+    expect((last?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThan(50);
   });
 
   it('keeps what it has while lists fail after a watch ended, and catches up', async () => {
