@@ -207,6 +207,7 @@ async function start(
     inFlight: requests,
     threads: () => ({ running: threads.running, restarts: threads.restarts }),
     endpointsDropped: () => index.dropped,
+    collectorRestarts: () => collector.restarts,
     notReady: () => readiness.missing(),
   });
   teardown.add(async () => admin.close());

@@ -12,6 +12,8 @@ export interface PickerNumbers {
   inFlight: (index: number) => number;
   threads: () => { running: number; restarts: number };
   endpointsDropped: () => number;
+  /** Collector threads started again after a fault. */
+  collectorRestarts: () => number;
   notReady: () => string | undefined;
 }
 
@@ -39,6 +41,10 @@ export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers
   const restartsText = 'Threads started again after a fault.';
   counter(registry, 'leadsman_picker_thread_restarts_total', restartsText, () => {
     return numbers.threads().restarts;
+  });
+  const collectorText = 'Collector threads started again after a fault.';
+  counter(registry, 'leadsman_picker_collector_restarts_total', collectorText, () => {
+    return numbers.collectorRestarts();
   });
   const droppedText = 'Times that an endpoint was beyond --endpoints-max.';
   counter(registry, 'leadsman_picker_endpoints_dropped_total', droppedText, () => {
