@@ -3,6 +3,9 @@
  * sidecar that scrapes a page of 45 KB 20 times a second and hands each report to an agent, and
  * one agent that takes the reports of 16 such sidecars and publishes to NATS.
  *
+ * Beside the agent a server that answers the same POSTs and does nothing else: `ratio` is its CPU to
+ * the agent's, 1 at best.
+ *
  * Both run as in an image: bundled, with the same flags. Engine, NATS and senders are processes of
  * their own. Start-up is left out: figures are differences of `/proc/<pid>/stat` over a window,
  * and the resident memory at its end. At 20 calls a second the runtime needs most of a minute to
@@ -11,9 +14,10 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { launchEngineSimulators, launchNats, requireNats } from '@leadsman/testing';
 import { bundle } from '../../scripts/images/bundle.ts';
-import { launchBundled } from './footprint/bundled-process.ts';
+import { launchBundled, launchNode } from './footprint/bundled-process.ts';
 import { observe, type ProcessUse } from './footprint/process-use.ts';
 import { startReporters } from './footprint/reporters.ts';
 import type { BenchOptions } from './main.ts';
@@ -35,11 +39,18 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
       ? { warmUpMs: 500, forMs: 1_000 }
       : { warmUpMs: 50_000, forMs: 15_000 };
     // At the same time: together they take a tenth of a core, and a minute is long.
-    const [agent, sidecar] = await Promise.all([
+    const [agent, bare, sidecar] = await Promise.all([
       requireNats() ? agentUse(folder, window, cleanUps) : undefined,
+      bareUse(window, cleanUps),
       sidecarUse(folder, window, cleanUps),
     ]);
-    const result = { node_flags: sidecarNodeFlags.join(' '), sidecar, ...(agent && { agent }) };
+    const result = {
+      node_flags: sidecarNodeFlags.join(' '),
+      sidecar,
+      ...(agent && { agent }),
+      bare_http_server: { cpu_percent: bare.cpu_percent },
+      ...(agent && { ratio: Number((bare.cpu_percent / agent.cpu_percent).toFixed(2)) }),
+    };
     if (!options.json) print(result);
     return result;
   } finally {
@@ -123,6 +134,15 @@ async function agentUse(
   return { ...use, reports_per_s: Math.round(perS), sidecars };
 }
 
+async function bareUse(window: Window, cleanUps: CleanUps): Promise<ProcessUse> {
+  const program = new URL('./footprint/bare-server-process.ts', import.meta.url);
+  const server = await launchNode('bare server', [fileURLToPath(program)]);
+  cleanUps.push(() => server.stop());
+  const reporters = startReporters(`http://${server.address}`, sidecars, 1_000 / reportsPerS);
+  cleanUps.push(() => reporters.stop());
+  return observe(server.pid, window, async () => {});
+}
+
 let nats: Promise<string> | undefined;
 
 function natsUrl(cleanUps: CleanUps): Promise<string> {
@@ -142,8 +162,9 @@ async function counterOf(address: string, series: string): Promise<number> {
 function print(result: {
   sidecar: ProcessUse & { scrapes_per_s: number };
   agent?: ProcessUse & { reports_per_s: number };
+  bare_http_server: { cpu_percent: number };
 }): void {
-  const { sidecar, agent } = result;
+  const { sidecar, agent, bare_http_server: bare } = result;
   process.stdout.write(
     `sidecar  ${sidecar.memory_mb} MB, ${sidecar.cpu_percent} % of a core ` +
       `at ${sidecar.scrapes_per_s} scrapes/s\n`,
@@ -151,6 +172,7 @@ function print(result: {
   if (agent === undefined) return;
   process.stdout.write(
     `agent    ${agent.memory_mb} MB, ${agent.cpu_percent} % of a core ` +
-      `at ${agent.reports_per_s} reports/s\n`,
+      `at ${agent.reports_per_s} reports/s; a server that only answers them: ` +
+      `${bare.cpu_percent} %\n`,
   );
 }

@@ -20,15 +20,20 @@ export async function launchBundled(
   nodeFlags: readonly string[],
   flags: Readonly<Record<string, string | number>>,
 ): Promise<BundledProcess> {
+  return launchNode(name, [
+    ...nodeFlags,
+    folder === undefined ? sourceOf(name) : join(folder, `${name}.mjs`),
+    ...Object.entries(flags).map(([key, value]) => `--${kebab(key)}=${value}`),
+  ]);
+}
+
+/** Starts Node with these arguments; resolves when the program logs its address. */
+export async function launchNode(name: string, args: readonly string[]): Promise<BundledProcess> {
   let address: string | undefined;
   const child = await launchProcess({
     name,
     command: process.execPath,
-    args: [
-      ...nodeFlags,
-      folder === undefined ? sourceOf(name) : join(folder, `${name}.mjs`),
-      ...Object.entries(flags).map(([key, value]) => `--${kebab(key)}=${value}`),
-    ],
+    args: [...args],
     onLine: (line) => {
       address ??= /"address":"([^"]+)"/.exec(line)?.[1];
     },
