@@ -1,5 +1,6 @@
 /** Metrics of the direct transport's sender, read from its counters when a scrape asks. */
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
+import { registerCounted } from '../counted-metrics.ts';
 import type { PushCounters } from './push-peer.ts';
 import type { GrpcSink } from './push-sink.ts';
 
@@ -19,26 +20,12 @@ const drops: readonly [keyof PushCounters, string][] = [
 export function registerPushMetrics(registry: Registry, process: string, sink: GrpcSink): void {
   const prefix = `leadsman_${process}_push`;
   const registers = [registry];
-  for (const [key, name, help] of counters) {
-    new Counter({
-      name: `${prefix}_${name}`,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(sink.counters[key]);
-      },
-    });
-  }
-  new Counter({
-    name: `${prefix}_dropped_total`,
-    help: 'Frames dropped, by why.',
-    labelNames: ['reason'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [key, reason] of drops) this.inc({ reason }, sink.counters[key]);
-    },
+  registerCounted(registry, {
+    prefix,
+    counters,
+    drops,
+    dropsHelp: 'Frames dropped, by why.',
+    read: (key) => sink.counters[key],
   });
   new Gauge({
     name: `${prefix}_streams`,

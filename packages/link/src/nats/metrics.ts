@@ -1,5 +1,6 @@
 /** Metrics of a NATS link, read from its counters when a scrape asks. */
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
+import { registerCounted } from '../counted-metrics.ts';
 import type { NatsCounters } from './counters.ts';
 import type { NatsLink } from './link.ts';
 
@@ -27,26 +28,12 @@ const drops: readonly [keyof NatsCounters, string][] = [
 export function registerNatsMetrics(registry: Registry, process: string, link: NatsLink): void {
   const prefix = `leadsman_${process}_nats`;
   const registers = [registry];
-  for (const [key, name, help] of counters) {
-    new Counter({
-      name: `${prefix}_${name}`,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(link.counters[key]);
-      },
-    });
-  }
-  new Counter({
-    name: `${prefix}_dropped_total`,
-    help: 'Messages dropped, by why.',
-    labelNames: ['reason'],
-    registers,
-    collect() {
-      this.reset();
-      for (const [key, reason] of drops) this.inc({ reason }, link.counters[key]);
-    },
+  registerCounted(registry, {
+    prefix,
+    counters,
+    drops,
+    dropsHelp: 'Messages dropped, by why.',
+    read: (key) => link.counters[key],
   });
   new Gauge({
     name: `${prefix}_connected`,
