@@ -1,4 +1,5 @@
 /** Requests in flight are counted once and given back once, whatever the end. */
+import { createSharedRequestsBuffer, SharedRequests } from '@leadsman/picker';
 import { waitUntil } from '@leadsman/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { destinationIn, type ProtocolStream } from './client.ts';
@@ -143,6 +144,36 @@ describe('several streams with one x-request-id', () => {
     streams[2]!.reset();
     await settled();
     expect(picker.scheduler.released).toHaveLength(1);
+  });
+
+  test('are one request across worker threads, too', async () => {
+    const buffer = createSharedRequestsBuffer();
+    const workers = await Promise.all(
+      [0, 1].map((worker) => startPickerUnderTest(() => {}, new SharedRequests(buffer, worker))),
+    );
+    const [one, other] = workers as [PickerUnderTest, PickerUnderTest];
+    try {
+      one.scheduler.destinations = ['10.0.0.1:1'];
+      other.scheduler.destinations = ['10.0.0.2:2'];
+      const open = async (worker: PickerUnderTest) => {
+        const stream = worker.client().open();
+        stream.requestHeaders(headers, { requestMode: 'NONE', endOfStream: true });
+        const reply = await stream.reply();
+        expect(destinationIn(reply.request_headers?.response?.header_mutation)).toBe('10.0.0.1:1');
+        return stream;
+      };
+      const streams = [await open(one), await open(other)];
+      expect(other.scheduler.requests).toEqual([]);
+      expect(other.counters.get('duplicate_streams')).toBe(1);
+      for (const stream of streams) stream.reset();
+      await waitUntil(() => one.scheduler.open.size === 0 && other.server.openCalls === 0, {
+        what: 'both streams to end',
+      });
+      expect(one.scheduler.released).toHaveLength(1);
+      expect(other.scheduler.released).toEqual([]);
+    } finally {
+      for (const worker of workers) await worker.stop();
+    }
   });
 
   test('are several requests where the first already has its response', async () => {

@@ -5,6 +5,7 @@ import {
   type ExtProcServer,
   extProcOptions,
   HealthState,
+  type SharedRequests,
   startExtProcServer,
 } from '@leadsman/picker';
 import { monotonicMs } from '@leadsman/service';
@@ -21,9 +22,13 @@ export interface PickerUnderTest {
   stop(): Promise<void>;
 }
 
-/** Starts it with one pool, `ns/pool`, synced. `adjust` may change the options before. */
+/**
+ * Starts it with one pool, `ns/pool`, synced. `adjust` may change the options before;
+ * `sharedRequests` makes it one of several workers.
+ */
 export async function startPickerUnderTest(
   adjust: (options: ExtProcOptions) => void = () => {},
+  sharedRequests?: SharedRequests,
 ): Promise<PickerUnderTest> {
   const options = extProcOptions({ host: '127.0.0.1', port: 0, reusePort: false }, undefined);
   adjust(options);
@@ -36,6 +41,7 @@ export async function startPickerUnderTest(
     health,
     counters,
     nowMs: monotonicMs,
+    ...(sharedRequests && { sharedRequests }),
   });
   server.setPools([{ name: 'ns/pool', authorities: ['epp.ns'] }]);
   const port = server.ports[0]!;

@@ -11,6 +11,7 @@ export * from './ext-proc/server.ts';
 export * from './ext-proc/transport/http2-server.ts';
 export * from './health/health-server.ts';
 export * from './health/health-state.ts';
+export * from './in-flight/shared-requests.ts';
 export * from './in-flight/table.ts';
 export * from './pool/endpoint.ts';
 export * from './pool/kubernetes/kubernetes-membership.ts';

@@ -5,6 +5,7 @@
 import { createView } from '@leadsman/collector/view/layout';
 import type { PrefixIndexConfig } from './config/scheduling-config.ts';
 import { counterBytes } from './ext-proc/counters.ts';
+import { createSharedRequestsBuffer } from './in-flight/shared-requests.ts';
 import { createInFlightBuffer } from './in-flight/table.ts';
 import { createSchedulingMemory } from './scheduling/shared-memory.ts';
 import type { SharedMemory } from './workers/messages.ts';
@@ -23,6 +24,7 @@ export function openSharedMemory(size: SharedMemorySize): SharedMemory {
     view: createView({ slotsMax: endpointsMax }),
     inFlight: createInFlightBuffer(inFlightShape),
     inFlightShape,
+    requests: createSharedRequestsBuffer(),
     picks: new SharedArrayBuffer(endpointsMax * Uint32Array.BYTES_PER_ELEMENT),
     scheduling: createSchedulingMemory(endpointsMax, workers, size.prefixIndex),
     counters: Array.from({ length: workers }, () => new SharedArrayBuffer(counterBytes)),

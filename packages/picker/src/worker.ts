@@ -9,6 +9,7 @@ import { createLogger, monotonicMs } from '@leadsman/service';
 import { Counters } from './ext-proc/counters.ts';
 import { type ExtProcServer, startExtProcServer } from './ext-proc/server.ts';
 import { HealthState } from './health/health-state.ts';
+import { SharedRequests } from './in-flight/shared-requests.ts';
 import { InFlightTable } from './in-flight/table.ts';
 import { seededRandom } from './scheduling/random.ts';
 import { WorkerScheduling } from './scheduling/worker-scheduling.ts';
@@ -35,7 +36,10 @@ const scheduling = await WorkerScheduling.open({
   clock: monotonicMs,
   post,
 });
+const sharedRequests = new SharedRequests(shared.requests, worker);
+sharedRequests.forget();
 const server = await startExtProcServer(data.extProc, {
+  sharedRequests,
   scheduler: new CountedScheduler(scheduling.scheduler, shared.picks),
   health,
   counters: new Counters(shared.counters[worker]),

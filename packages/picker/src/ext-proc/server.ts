@@ -11,6 +11,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { HealthCall, type HealthMethod } from '../health/health-call.ts';
 import { extProcService, type HealthState } from '../health/health-state.ts';
 import { RequestRegistry } from '../in-flight/request-registry.ts';
+import type { SharedRequests } from '../in-flight/shared-requests.ts';
 import type { Scheduler } from '../scheduling/scheduler.ts';
 import { BodyMode } from './body-mode.ts';
 import { ByteBudget } from './byte-budget.ts';
@@ -43,6 +44,8 @@ export interface ExtProcOptions {
 
 export interface ExtProcDeps {
   scheduler: Scheduler;
+  /** Requests that streams on other workers may join; `undefined`: there are no others. */
+  sharedRequests?: SharedRequests;
   health: HealthState;
   counters: Counters;
   nowMs: () => number;
@@ -112,7 +115,7 @@ export async function startExtProcServer(
   const { limits } = options;
   const pools = new PoolSelector(options.poolByPort);
   const budget = new ByteBudget(options.heldBytesMax);
-  const registry = new RequestRegistry();
+  const registry = new RequestRegistry(deps.sharedRequests);
   const context = new ExchangeContext({
     options: options.exchange,
     scheduler: deps.scheduler,

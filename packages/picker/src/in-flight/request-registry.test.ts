@@ -23,7 +23,7 @@ test('another pool, another id and no id are requests of their own', () => {
 test('an id that comes again after the response began is another request', () => {
   const registry = new RequestRegistry();
   const first = registry.add('ns/pool', 'id', 1, 'a');
-  first.responding = true;
+  registry.respond(first);
   expect(registry.join('ns/pool', 'id')).toBeUndefined();
   const second = registry.add('ns/pool', 'id', 2, 'b');
   expect(registry.leave(second)).toBe(true);

@@ -8,7 +8,10 @@
  * does so after it. And only so many streams may join, so that a constant id cannot hide load. The
  * table is bounded by the number of streams; there is no reaper, entries go when their last stream
  * ends, whenever that is.
+ *
+ * Streams that come in on another worker join through {@link SharedRequests}, as guests.
  */
+import type { SharedRequests } from './shared-requests.ts';
 
 /** More filters of one pool in one chain have not been seen. */
 const streamsPerRequestMax = 8;
@@ -20,22 +23,33 @@ export interface RequestEntry {
   readonly destination: string;
   streams: number;
   responding: boolean;
+  /** Where other workers find it, -1 nowhere. */
+  readonly slot: number;
 }
 
 export class RequestRegistry {
   readonly #entries = new Map<string, RequestEntry>();
+  readonly #shared: SharedRequests | undefined;
+
+  /** Without `shared` only streams of this worker join each other. */
+  constructor(shared?: SharedRequests) {
+    this.#shared = shared;
+  }
 
   get size(): number {
     return this.#entries.size;
   }
 
-  /** The request that a new stream belongs to, joined; undefined when it is a request of its own. */
+  /**
+   * The request that a new stream belongs to, joined; undefined when it is a request of its own.
+   * One that another worker holds has the ticket -1: the count is that worker's.
+   */
   join(poolName: string, requestId: string): RequestEntry | undefined {
     if (requestId === '') return undefined;
-    const entry = this.#entries.get(keyOf(poolName, requestId));
-    if (entry === undefined || entry.responding || entry.streams >= streamsPerRequestMax) {
-      return undefined;
-    }
+    const key = keyOf(poolName, requestId);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return this.#guest(key);
+    if (entry.responding || entry.streams >= streamsPerRequestMax) return undefined;
     entry.streams++;
     return entry;
   }
@@ -43,10 +57,19 @@ export class RequestRegistry {
   /** Registers a request that was just picked for, with its first stream. */
   add(poolName: string, requestId: string, ticket: number, destination: string): RequestEntry {
     const key = requestId === '' ? '' : keyOf(poolName, requestId);
-    const entry = { key, ticket, destination, streams: 1, responding: false };
     // Another request under the same id keeps its place: this one just cannot be joined.
-    if (key !== '' && !this.#entries.has(key)) this.#entries.set(key, entry);
+    const isNew = key !== '' && !this.#entries.has(key);
+    const slot = isNew ? (this.#shared?.offer(key, destination) ?? -1) : -1;
+    const entry = { key, ticket, destination, streams: 1, responding: false, slot };
+    if (isNew) this.#entries.set(key, entry);
     return entry;
+  }
+
+  /** The request has a response: later streams with its id are other requests. */
+  respond(entry: RequestEntry): void {
+    if (entry.responding) return;
+    entry.responding = true;
+    this.#shared?.withdraw(entry.slot);
   }
 
   /** A stream of the request ended. True for the last one: the request itself has ended. */
@@ -54,7 +77,15 @@ export class RequestRegistry {
     entry.streams--;
     if (entry.streams > 0) return false;
     if (this.#entries.get(entry.key) === entry) this.#entries.delete(entry.key);
+    // After a response the slot may be another request's already.
+    if (!entry.responding) this.#shared?.withdraw(entry.slot);
     return true;
+  }
+
+  #guest(key: string): RequestEntry | undefined {
+    const destination = this.#shared?.join(key);
+    if (destination === undefined) return undefined;
+    return { key: '', ticket: -1, destination, streams: 1, responding: true, slot: -1 };
   }
 }
 

@@ -16,6 +16,8 @@ export interface SharedMemory {
   view: SharedArrayBuffer;
   inFlight: SharedArrayBuffer;
   inFlightShape: InFlightShape;
+  /** Requests that streams of other threads may join (in-flight/shared-requests.ts). */
+  requests: SharedArrayBuffer;
   /** Picks since the start, one u32 per endpoint position. */
   picks: SharedArrayBuffer;
   scheduling: SchedulingMemory;

@@ -33,13 +33,13 @@ export class Reservation {
 
   /** A response is coming: later streams with this id are other requests. */
   responding(): void {
-    if (this.#entry !== undefined) this.#entry.responding = true;
+    if (this.#entry !== undefined) this.#context.registry.respond(this.#entry);
   }
 
   firstToken(): void {
     if (this.#sawFirstToken || this.#entry === undefined) return;
     this.#sawFirstToken = true;
-    this.#context.scheduler.firstToken(this.#entry.ticket);
+    if (this.#entry.ticket >= 0) this.#context.scheduler.firstToken(this.#entry.ticket);
   }
 
   /** Gives the place back; any further call does nothing. */
@@ -48,7 +48,8 @@ export class Reservation {
     if (entry === undefined) return;
     this.#entry = undefined;
     if (outputTokens > 0) this.#context.counters.add(Counter.output_tokens, outputTokens);
-    if (!this.#context.registry.leave(entry)) return;
+    // A guest's count belongs to the worker that picked.
+    if (!this.#context.registry.leave(entry) || entry.ticket < 0) return;
     this.#context.scheduler.release(entry.ticket, { outputTokens, aborted });
   }
 }
