@@ -35,6 +35,8 @@ export class BenchScheduler implements Scheduler {
     into.destination = this.#among.destinations[into.ticket]!;
   }
 
+  servedBy(): void {}
+
   firstToken(): void {}
 
   release(ticket: number, _: Outcome): void {

@@ -17,6 +17,7 @@ const scheduler = {
     into.destination = destination;
     into.ticket = tickets++;
   },
+  servedBy(): void {},
   firstToken(): void {},
   release(): void {},
 };

@@ -18,6 +18,7 @@ export class FakeScheduler implements Scheduler {
   answer: ((request: SeenRequest, into: Pick) => void) | undefined;
   readonly requests: SeenRequest[] = [];
   readonly firstTokens: number[] = [];
+  readonly moved: { ticket: number; destination: string }[] = [];
   readonly released: { ticket: number; outcome: Outcome }[] = [];
   readonly open = new Set<number>();
   #tickets = 0;
@@ -50,6 +51,10 @@ export class FakeScheduler implements Scheduler {
     if (into.status !== 'picked') return;
     into.ticket = this.#tickets++;
     this.open.add(into.ticket);
+  }
+
+  servedBy(ticket: number, destination: string): void {
+    this.moved.push({ ticket, destination });
   }
 
   firstToken(ticket: number): void {

@@ -98,6 +98,8 @@ describe('the endpoint that served', () => {
       },
     });
     expect(counts()).toEqual([2, 1]);
+    // What the gateway sent elsewhere is in flight there.
+    expect(picker.scheduler.moved).toEqual([{ ticket: 1, destination: '10.0.0.2:8000' }]);
   });
 
   test('is not compared where the gateway does not tell', async () => {

@@ -170,3 +170,22 @@ describe('an unknown pool', () => {
     expect(rig.pick({ poolName: 'other/pool', nowMs }).status).toBe('unknown_pool');
   });
 });
+
+describe('a request that the gateway sent elsewhere', () => {
+  it('is in flight where it is, until it ends', async () => {
+    const endpoints = endpointsOf(3);
+    const rig = await createRig({ config: 'default: { strategy: random }', endpoints, nowMs });
+    const pick = rig.pick({ nowMs, promptTokens: 100 });
+    const picked = pick.endpoint!.index;
+    const elsewhere = endpoints.find(({ index }) => index !== picked)!;
+    const counts = () => endpoints.map(({ index }) => rig.inFlight.total(index, 0));
+    rig.scheduler.servedBy(pick.ticket, elsewhere.destination);
+    expect(rig.inFlight.total(picked, 0)).toBe(0);
+    expect(rig.inFlight.total(elsewhere.index, 0)).toBe(1);
+    // A member that has left, or a proxy in between: the count stays where it is.
+    rig.scheduler.servedBy(pick.ticket, '192.0.2.1:80');
+    expect(rig.inFlight.total(elsewhere.index, 0)).toBe(1);
+    rig.scheduler.release(pick.ticket, { outputTokens: 1, aborted: false });
+    expect(counts()).toEqual([0, 0, 0]);
+  });
+});

@@ -68,6 +68,11 @@ export interface Outcome {
 export interface Scheduler {
   /** Picks for one request and counts it as in flight. Never throws. */
   pick(request: RequestFacts, into: Pick): void;
+  /**
+   * The gateway sent the request to another endpoint than the picked one (a fallback, a retry): its
+   * count moves there. A destination that is no member of the pool is ignored.
+   */
+  servedBy(ticket: number, destination: string): void;
   /** The first bytes of the response body were seen. Later calls for the ticket are ignored. */
   firstToken(ticket: number): void;
   /** The request ended. Unknown and already released tickets are ignored. */

@@ -8,6 +8,7 @@ const endpointsMax = 4;
 const step = fc.oneof(
   fc.record({ do: fc.constant('take'), endpoint: fc.nat(3), tokens: fc.nat(10_000) }),
   fc.record({ do: fc.constantFrom('firstToken', 'release'), of: fc.nat(60) }),
+  fc.record({ do: fc.constant('move'), moved: fc.nat(60), to: fc.nat(3) }),
   fc.record({ do: fc.constant('stray'), ticket: fc.double() }),
 );
 
@@ -32,6 +33,11 @@ it('the table always says what a plain list of live requests says', () => {
           expect(live.has(ticket)).toBe(false);
           given.push(ticket);
           live.set(ticket, { endpoint, tokens, decoding: false });
+        } else if ('moved' in each) {
+          const ticket = given[each.moved % Math.max(1, given.length)] ?? 12_345;
+          tickets.move(ticket, each.to);
+          const request = live.get(ticket);
+          if (request !== undefined) request.endpoint = each.to;
         } else if ('of' in each) {
           const ticket = given[each.of % Math.max(1, given.length)] ?? 12_345;
           const request = live.get(ticket);

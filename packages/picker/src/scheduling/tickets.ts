@@ -49,9 +49,7 @@ export class Tickets {
     this.#endpoints[slot] = endpoint;
     this.#uncached[slot] = uncached;
     this.#prompts[slot] = prompt;
-    this.#inFlight.add(endpoint, InFlightField.requests, 1);
-    this.#inFlight.add(endpoint, InFlightField.pendingTokens, uncached);
-    this.#inFlight.add(endpoint, InFlightField.promptTokens, prompt);
+    this.#add(slot, 1);
     this.open++;
     return this.#generations[slot]! * slotsMax + slot;
   }
@@ -66,18 +64,20 @@ export class Tickets {
     this.#inFlight.add(endpoint, InFlightField.decoding, 1);
   }
 
+  /** The request turned out to be at another endpoint: all it counts for moves there. */
+  move(ticket: number, endpoint: number): void {
+    const slot = this.#slotOf(ticket);
+    if (slot < 0) return;
+    this.#add(slot, -1);
+    this.#endpoints[slot] = endpoint;
+    this.#add(slot, 1);
+  }
+
   /** Takes the request out of the table. `false`: the ticket is not in flight (any more). */
   release(ticket: number): boolean {
     const slot = this.#slotOf(ticket);
     if (slot < 0) return false;
-    const endpoint = this.#endpoints[slot]!;
-    if (this.#states[slot] === state.pending) {
-      this.#inFlight.add(endpoint, InFlightField.pendingTokens, -this.#uncached[slot]!);
-    } else {
-      this.#inFlight.add(endpoint, InFlightField.decoding, -1);
-    }
-    this.#inFlight.add(endpoint, InFlightField.promptTokens, -this.#prompts[slot]!);
-    this.#inFlight.add(endpoint, InFlightField.requests, -1);
+    this.#add(slot, -1);
     this.#states[slot] = state.free;
     this.#generations[slot] = (this.#generations[slot]! + 1) & 0x7fff_ffff;
     this.#free[this.#freeCount++] = slot;
@@ -89,6 +89,16 @@ export class Tickets {
   poolOf(ticket: number): number {
     const slot = this.#slotOf(ticket);
     return slot < 0 ? -1 : this.#pools[slot]!;
+  }
+
+  /** Adds all that a live request counts for to its endpoint (1), or takes it away (-1). */
+  #add(slot: number, sign: 1 | -1): void {
+    const endpoint = this.#endpoints[slot]!;
+    if (this.#states[slot] === state.pending) {
+      this.#inFlight.add(endpoint, InFlightField.pendingTokens, sign * this.#uncached[slot]!);
+    } else this.#inFlight.add(endpoint, InFlightField.decoding, sign);
+    this.#inFlight.add(endpoint, InFlightField.promptTokens, sign * this.#prompts[slot]!);
+    this.#inFlight.add(endpoint, InFlightField.requests, sign);
   }
 
   #slotOf(ticket: number): number {

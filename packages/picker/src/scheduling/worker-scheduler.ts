@@ -147,6 +147,16 @@ export class WorkerScheduler implements Scheduler {
     count(pool.outcomes, position === nobody ? into.reason : pool.policy.strategyName);
   }
 
+  servedBy(ticket: number, destination: string): void {
+    const table = this.#poolByNumber.get(this.tickets.poolOf(ticket))?.table;
+    if (table === undefined) return;
+    for (let position = 0; position < table.count; position++) {
+      if (table.endpoints[position]!.destination !== destination) continue;
+      this.tickets.move(ticket, table.index[position]!);
+      return;
+    }
+  }
+
   firstToken(ticket: number): void {
     this.tickets.firstToken(ticket);
   }

@@ -17,6 +17,10 @@ export class CountedScheduler implements Scheduler {
     }
   }
 
+  servedBy(ticket: number, destination: string): void {
+    this.#scheduler.servedBy(ticket, destination);
+  }
+
   firstToken(ticket: number): void {
     this.#scheduler.firstToken(ticket);
   }

@@ -36,6 +36,12 @@ export class Reservation {
     if (this.#entry !== undefined) this.#context.registry.respond(this.#entry);
   }
 
+  /** The gateway sent the request elsewhere. */
+  servedBy(destination: string): void {
+    if (this.#entry === undefined || this.#entry.ticket < 0) return;
+    this.#context.scheduler.servedBy(this.#entry.ticket, destination);
+  }
+
   firstToken(): void {
     if (this.#sawFirstToken || this.#entry === undefined) return;
     this.#sawFirstToken = true;

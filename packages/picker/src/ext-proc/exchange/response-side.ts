@@ -100,9 +100,12 @@ export class ResponseSide {
 
   #compare(served: string): void {
     const first = this.destination.split(',', 1)[0];
-    this.#context.counters.add(
-      served === first ? Counter.served_as_picked : Counter.served_elsewhere,
-    );
+    if (served === first) {
+      this.#context.counters.add(Counter.served_as_picked);
+      return;
+    }
+    this.#context.counters.add(Counter.served_elsewhere);
+    this.#reservation.servedBy(served);
   }
 
   #end(): void {
