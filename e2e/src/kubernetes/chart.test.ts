@@ -56,7 +56,7 @@ const variants: Record<string, object> = {
       },
       excludedNamespaces: ['build'],
     },
-    podMonitor: { enabled: true, labels: { release: 'prometheus' } },
+    podMonitor: { enabled: true, sidecars: true, labels: { release: 'prometheus' } },
     dashboards: { enabled: true },
     alerts: { enabled: true, labels: { release: 'prometheus' } },
     networkPolicy: { from: [{ namespaceSelector: {} }] },

@@ -194,6 +194,7 @@ const definitions: readonly Definition[] = [
     plural: 'podmonitors',
     spec: object({
       selector: object({ matchLabels: map }),
+      namespaceSelector: object({ any: { type: 'boolean' } }),
       podMetricsEndpoints: list(object({ port: text, path: text, interval: text })),
     }),
   },
