@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { launchEngineSimulators, launchNats, requireNats } from '@leadsman/testing';
 import { bundle } from '../../scripts/images/bundle.ts';
-import { launchBundled, launchNode } from './footprint/bundled-process.ts';
+import { type BundledProcess, launchBundled, launchNode } from './footprint/bundled-process.ts';
 import { observe, type ProcessUse } from './footprint/process-use.ts';
 import { startReporters } from './footprint/reporters.ts';
 import type { BenchOptions } from './main.ts';
@@ -83,13 +83,7 @@ async function sidecarUse(
   const url = `http://${engine?.host}:${engine?.port}/metrics`;
   const page = await (await fetch(url)).arrayBuffer();
   // An agent without a way onward would answer 503; this one only takes reports in.
-  const agent = await launchBundled(folder, 'node-agent', [], {
-    nodeName: 'bench',
-    natsUrl: await natsUrl(cleanUps),
-    adminHost: '127.0.0.1',
-    adminPort: 0,
-  });
-  cleanUps.push(() => agent.stop());
+  const agent = await launchAgent(folder, cleanUps);
   const sidecar = await launchBundled(folder, 'sidecar', sidecarNodeFlags, {
     targets: `8000=${url}`,
     agentUrl: `http://${agent.address}`,
@@ -116,13 +110,7 @@ async function agentUse(
   window: Window,
   cleanUps: CleanUps,
 ): Promise<ProcessUse & { reports_per_s: number; sidecars: number }> {
-  const agent = await launchBundled(folder, 'node-agent', [], {
-    nodeName: 'bench',
-    natsUrl: await natsUrl(cleanUps),
-    adminHost: '127.0.0.1',
-    adminPort: 0,
-  });
-  cleanUps.push(() => agent.stop());
+  const agent = await launchAgent(folder, cleanUps);
   const reporters = startReporters(`http://${agent.address}`, sidecars, 1_000 / reportsPerS);
   cleanUps.push(() => reporters.stop());
   const reports = () => counterOf(agent.address, 'leadsman_node_agent_reports_total');
@@ -132,6 +120,20 @@ async function agentUse(
   });
   const perS = ((await reports()) - before) / (window.forMs / 1_000);
   return { ...use, reports_per_s: Math.round(perS), sidecars };
+}
+
+async function launchAgent(
+  folder: string | undefined,
+  cleanUps: CleanUps,
+): Promise<BundledProcess> {
+  const agent = await launchBundled(folder, 'node-agent', [], {
+    nodeName: 'bench',
+    natsUrl: await natsUrl(cleanUps),
+    adminHost: '127.0.0.1',
+    adminPort: 0,
+  });
+  cleanUps.push(() => agent.stop());
+  return agent;
 }
 
 async function bareUse(window: Window, cleanUps: CleanUps): Promise<ProcessUse> {

@@ -127,6 +127,23 @@ function registerLinkCounters(registry: Registry, snapshot: () => CollectorSnaps
     ['remote_failovers_total', 'Watched collectors that ended.', (of) => of.remote?.failovers],
     ['remote_connect_errors_total', 'Collectors not reached.', (of) => of.remote?.connectErrors],
   ];
+  registerReadCounters(
+    registry,
+    counters.map(([name, help, read]) => {
+      const value = () => {
+        const now = snapshot();
+        return (now && read(now)) ?? 0;
+      };
+      return [name, help, value] as const;
+    }),
+  );
+}
+
+/** Counters that are kept elsewhere, read when a scrape asks: rest of the name, help, value. */
+export function registerReadCounters(
+  registry: Registry,
+  counters: readonly (readonly [string, string, () => number])[],
+): void {
   for (const [name, help, read] of counters) {
     new Counter({
       name: `leadsman_collector_${name}`,
@@ -134,8 +151,7 @@ function registerLinkCounters(registry: Registry, snapshot: () => CollectorSnaps
       registers: [registry],
       collect() {
         this.reset();
-        const now = snapshot();
-        this.inc((now && read(now)) ?? 0);
+        this.inc(read());
       },
     });
   }

@@ -8,10 +8,10 @@ import { randomBytes } from 'node:crypto';
 import { natsOptionsFrom } from '@leadsman/link';
 import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
 import { formatHostPort } from '@leadsman/wire';
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { CollectorCore } from '../collector-core.ts';
 import type { FeedConfig } from '../feed/feed-config.ts';
-import { registerCollectorMetrics } from '../metrics.ts';
+import { registerCollectorMetrics, registerReadCounters } from '../metrics.ts';
 import { createView, type FeedState, feedState } from '../view/layout.ts';
 import { WatchServer } from '../watch/watch-server.ts';
 import type { CollectorConfig } from './config.ts';
@@ -110,24 +110,13 @@ function feedConfigOf(config: CollectorConfig): FeedConfig {
 }
 
 function registerWatchMetrics(registry: Registry, server: WatchServer): void {
-  const counters: readonly [string, string, () => number][] = [
+  registerReadCounters(registry, [
     ['watch_frames_total', 'Frames sent to watchers.', () => server.counters.frames],
     ['watch_frame_bytes_total', 'Their bytes.', () => server.counters.frameBytes],
     ['watch_lags_total', 'Times a watcher was still busy.', () => server.counters.lags],
     ['watch_refused_total', 'Watchers sent away at once.', () => server.counters.refused],
     ['watch_ended_total', 'Watchers sent away as the feed was lost.', () => server.counters.ended],
-  ];
-  for (const [name, help, read] of counters) {
-    new Counter({
-      name: `leadsman_collector_${name}`,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
-  }
+  ]);
   new Gauge({
     name: 'leadsman_collector_watchers',
     help: 'Pickers that watch this collector.',
