@@ -22,14 +22,6 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
 }
 
-/** What the API server sends instead of an object when something is wrong. */
-export interface KubeStatus {
-  readonly kind: 'Status';
-  readonly code?: number;
-  readonly reason?: string;
-  readonly message?: string;
-}
-
 /** Which collection of objects: the path is the same for list and watch. */
 export interface Resource {
   /** Empty for the core group. */

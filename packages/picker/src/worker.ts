@@ -2,7 +2,6 @@
  * Entry of an ext_proc thread: the server, the scheduler behind it, and the messages by which the
  * main thread keeps both current. A request is served here from begin to end.
  */
-import { randomInt } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ViewReader } from '@leadsman/collector/view/view-reader';
 import { createLogger, monotonicMs } from '@leadsman/service';
@@ -11,7 +10,7 @@ import { type ExtProcServer, startExtProcServer } from './ext-proc/server.ts';
 import { HealthState } from './health/health-state.ts';
 import { SharedRequests } from './in-flight/shared-requests.ts';
 import { InFlightTable } from './in-flight/table.ts';
-import { seededRandom } from './scheduling/random.ts';
+import { systemRandom } from './scheduling/random.ts';
 import { WorkerScheduling } from './scheduling/worker-scheduling.ts';
 import { CountedScheduler } from './workers/counted-scheduler.ts';
 import type { FromWorker, ToWorker, WorkerData } from './workers/messages.ts';
@@ -32,7 +31,7 @@ const scheduling = await WorkerScheduling.open({
   inFlight: new InFlightTable(shared.inFlight, shared.inFlightShape, worker),
   memory: shared.scheduling,
   config: data.config,
-  random: seededRandom(randomInt(2 ** 31)),
+  random: systemRandom(),
   clock: monotonicMs,
   post,
 });

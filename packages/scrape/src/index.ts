@@ -1,6 +1,6 @@
 export * from './defaults.ts';
 export type { EngineProfile, Selector, Signal, Source } from './engine/profile.ts';
-export { engineProfile, engineProfiles } from './engine/profiles.ts';
+export { engineProfiles } from './engine/profiles.ts';
 export type { ExplainedNumber, Explanation } from './explain.ts';
 export { type FetchSettings, PageFetcher } from './http/page-fetcher.ts';
 export { isPage, type Page, type PageFailure, type PageResult } from './http/page-result.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatHostPort, isAddressUnset, readAddress, writeAddress } from './address.ts';
+import { formatHostPort, readAddress, writeAddress } from './address.ts';
 import { WireError } from './error.ts';
 
 function roundTrip(text: string): string {
@@ -39,9 +39,5 @@ describe('addresses', () => {
   it('puts IPv6 in brackets before a port', () => {
     expect(formatHostPort('10.0.0.1', 80)).toBe('10.0.0.1:80');
     expect(formatHostPort('fe80::1', 80)).toBe('[fe80::1]:80');
-  });
-
-  it('knows no address when all bytes are zero', () => {
-    expect(isAddressUnset(new Uint8Array(16), 0)).toBe(true);
   });
 });

@@ -21,12 +21,6 @@ export function writeAddress(text: string, into: Uint8Array, offset: number): vo
   }
 }
 
-/** Whether the 16 bytes at `offset` are all zero: no address is known. */
-export function isAddressUnset(bytes: Uint8Array, offset: number): boolean {
-  for (let i = 0; i < addressBytes; i++) if (bytes[offset + i] !== 0) return false;
-  return true;
-}
-
 /** The address at `offset` as text: dotted IPv4, or compressed IPv6 (RFC 5952) without brackets. */
 export function readAddress(bytes: Uint8Array, offset: number): string {
   const groups: number[] = [];

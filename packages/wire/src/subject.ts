@@ -9,8 +9,6 @@
 import { WireError, wireErrorCode } from './error.ts';
 import { subjectTokenBytesMax } from './limits.ts';
 
-export const defaultSubjectPrefix = 'leadsman';
-
 const utf8 = new TextEncoder();
 const plain = /^[A-Za-z0-9_-]$/;
 
@@ -25,11 +23,6 @@ export function subjectToken(name: string): string {
     throw new WireError(wireErrorCode.bounds, `no subject token can be made of "${name}"`);
   }
   return token;
-}
-
-/** Whether `prefix` is one or more sound tokens: `leadsman`, `team-a.leadsman`. */
-export function isSubjectPrefix(prefix: string): boolean {
-  return /^[A-Za-z0-9_=-]+(\.[A-Za-z0-9_=-]+)*$/.test(prefix) && prefix.length <= 128;
 }
 
 /** Where an agent publishes the frames of its node. */

@@ -70,8 +70,6 @@ const mappingSchema = z.strictObject({
   progress: z.array(selectorSchema).default([]),
 });
 
-export type CustomMapping = z.input<typeof mappingSchema>;
-
 /** The profile that a mapping's text describes. Throws an Error that names every fault. */
 export function parseCustomMapping(text: string): EngineProfile {
   const result = mappingSchema.safeParse(parse(text, { maxAliasCount: 32 }));

@@ -17,8 +17,3 @@ export const engineProfiles: readonly EngineProfile[] = [
   llamacpp,
   lmdeploy,
 ];
-
-/** The profile of that name; `undefined` when there is none. */
-export function engineProfile(name: string): EngineProfile | undefined {
-  return engineProfiles.find((profile) => profile.name === name);
-}

@@ -6,8 +6,6 @@ export const onEmpty = {
   refuse: 'refuse',
 } as const;
 
-export type OnEmpty = (typeof onEmpty)[keyof typeof onEmpty];
-
 /** Says of one candidate whether it passes. */
 export type Judgement<C> = (context: C, position: number) => boolean;
 
