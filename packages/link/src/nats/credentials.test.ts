@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CredentialsError, loadAuthenticator, type NatsCredentials } from './credentials.ts';
 import { JwtIssuer } from './fixture/jwt.ts';
 import { connectNats, type NatsLink } from './link.ts';
+import type { NatsBounds } from './options.ts';
 
 let folder: string;
 const cleanUps: (() => Promise<unknown>)[] = [];
@@ -31,12 +32,16 @@ async function launch(config: string): Promise<NatsServer> {
   return server;
 }
 
-function connect(server: NatsServer, credentials: NatsCredentials): NatsLink {
+function connect(
+  server: NatsServer,
+  credentials: NatsCredentials,
+  bounds: Partial<NatsBounds> = {},
+): NatsLink {
   const link = connectNats({
     servers: [server.url],
     name: 'agent',
     credentials,
-    bounds: { retryFirstMs: 5, retryRefusedMaxMs: 40 },
+    bounds: { retryFirstMs: 5, retryRefusedMaxMs: 40, ...bounds },
   });
   cleanUps.push(() => link.close());
   return link;
@@ -44,6 +49,10 @@ function connect(server: NatsServer, credentials: NatsCredentials): NatsLink {
 
 const until = (what: string, probe: () => boolean | Promise<boolean>) => waitUntil(probe, { what });
 const open = async (server: NatsServer) => Number((await server.monitor('/connz')).num_connections);
+
+/** TCP connections that this process has open. */
+const openSockets = () =>
+  process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length;
 
 describe.skipIf(!requireNats())('credentials of a NATS link', () => {
   it('are read again when the server ends an expired user', async () => {
@@ -74,6 +83,43 @@ describe.skipIf(!requireNats())('credentials of a NATS link', () => {
     await writeFile(credsFile, issuer.credentials(600));
     await until('a connection', () => link.connected);
     expect(Math.max(most, await open(server))).toBe(1);
+  });
+
+  const stops: [string, { pingEveryMs: number; deadMs: number; connectTimeoutMs: number }][] = [
+    ['is given up and dialled in vain', { pingEveryMs: 50, deadMs: 200, connectTimeoutMs: 100 }],
+    ['is waited for', { pingEveryMs: 50, deadMs: 60_000, connectTimeoutMs: 5_000 }],
+  ];
+  it.each(stops)('expire while the server is stopped, which %s', async (_, bounds) => {
+    // C33
+    const issuer = new JwtIssuer();
+    const server = await launch(issuer.serverConfig());
+    const credsFile = await file('user.creds', issuer.credentials(2));
+    const expiresAtMs = Date.now() + 2_000;
+    const sockets = openSockets();
+    const link = connect(server, { credsFile }, bounds);
+    const seen: string[] = [];
+    link.subscribe('reports', (bytes) => seen.push(Buffer.from(bytes).toString()));
+    await until('a connection', () => link.connected);
+    // No monitor before the end: asking it opens sockets of this process, too.
+    server.kill('SIGSTOP');
+    try {
+      await writeFile(credsFile, issuer.credentials(600));
+      await until('the expiry', () => Date.now() > expiresAtMs + 1_000);
+      const isGivenUp = bounds.deadMs < 1_000;
+      if (isGivenUp) await until('vain attempts', () => link.counters.connectErrors >= 5);
+      expect(link.connected).toBe(!isGivenUp);
+      expect(link.publish('reports', Buffer.from('old'))).toBe(false);
+      expect(openSockets() - sockets).toBeLessThanOrEqual(1);
+    } finally {
+      server.kill('SIGCONT');
+    }
+    await until('a second connection', () => link.counters.reconnects === 1 && link.connected);
+    link.publish('reports', Buffer.from('new'));
+    await until('the message', () => seen.length > 0);
+    expect(seen).toEqual(['new']);
+    expect(link.counters.connects).toBe(2);
+    expect(openSockets() - sockets).toBeLessThanOrEqual(1);
+    await until('the server to see the others closed', async () => (await open(server)) === 1);
   });
 
   it('may be missing or half written at start', async () => {
