@@ -10,23 +10,26 @@
  * the collector's thread, which is what a picker pays.
  *
  * `--exporter pod`: a connection per pod. `--transport direct`: streams without a broker.
+ * `--ext-proc RPS`: then a second measurement while a picker process of its own, fed like any other,
+ * answers that many exchanges a second; `freshness_ms` of both can be compared.
  * `--rolling`: restarts of NATS (three servers), agents and the collector meanwhile.
  * `--no-polling`: without the baseline.
  */
 import { viewBytes } from '@leadsman/collector';
 import { waitUntil } from '@leadsman/testing';
 import { endAllChildren } from './fleet/child.ts';
+import { measureExtProc } from './fleet/ext-proc-phase.ts';
 import { type FleetOptions, fleetOptions } from './fleet/options.ts';
+import { measurePhase, rates, rounded } from './fleet/phase.ts';
 import { measurePolling, type PollingResult } from './fleet/polling.ts';
 import { type RollingStep, roll } from './fleet/rolling.ts';
-import { FleetSystem, type Sample } from './fleet/system.ts';
+import { FleetSystem } from './fleet/system.ts';
 import { printFleet } from './fleet/table.ts';
 import type { BenchOptions } from './main.ts';
 
 export const about = 'a fleet through NATS: freshness, CPU, bytes; against polling';
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-const rounded = (value: number, digits = 3) => Number(value.toFixed(digits));
 
 export async function run(options: BenchOptions): Promise<Record<string, unknown>> {
   const fleet = fleetOptions(options);
@@ -53,20 +56,9 @@ async function measureFleet(fleet: FleetOptions) {
     await system.complete(pods);
     // Compiling and the burst of connections belong to the start.
     await sleep(Math.min(3_000, fleet.measureMs));
-    const { reader } = system;
-    reader.measuring = true;
-    system.command({ type: 'measure' });
-    const before = await system.sample();
-    await sleep(fleet.measureMs);
-    const after = await system.sample();
-    const freshness = {
-      p50: reader.freshness.quantileMs(0.5),
-      p99: reader.freshness.quantileMs(0.99),
-      max: rounded(reader.freshness.maxMs, 1),
-    };
-    const { late } = reader;
-    const changes = reader.freshness.count;
-    reader.measuring = false;
+    const phase = await measurePhase(system, fleet.measureMs);
+    const { before, after } = phase;
+    const extProc = system.picker && (await measureExtProc(system, system.picker, fleet, phase));
     const rolling = fleet.rolling ? await roll(system, fleet) : undefined;
     const lost = await countLost(system);
     return {
@@ -77,58 +69,29 @@ async function measureFleet(fleet: FleetOptions) {
       transport: fleet.transport,
       interval_ms: plan.intervalMs,
       scrape_ms: plan.scrapeMs,
-      freshness_ms: freshness,
-      changes_seen: changes,
-      late,
+      freshness_ms: phase.freshness_ms,
+      changes_seen: phase.changes_seen,
+      late: phase.late,
       lost,
-      wrong: reader.wrong,
-      went_back: reader.wentBack,
+      wrong: system.reader.wrong,
+      went_back: system.reader.wentBack,
       missing_frames: after.missingFrames - before.missingFrames,
       dropped_late_frames: after.droppedLate - before.droppedLate,
       collector_stalls: after.stalls - before.stalls,
-      ...rates(before, after, pods),
+      ...rates(phase, pods),
       memory_mb: {
         senders: Math.round(after.senders.rssBytes / 1e6),
         nats: Math.round(((await system.brokers?.rssBytes()) ?? 0) / 1e6),
         collector_and_reader: Math.round(process.memoryUsage.rss() / 1e6),
         view: rounded(viewBytes(Math.max(64, pods)) / 1e6, 1),
       },
+      ...(extProc === undefined ? {} : { ext_proc: extProc }),
       ...(rolling === undefined ? {} : { rolling: rollingFields(rolling) }),
       versions: { nats: system.brokers?.version ?? '', node: process.version },
     };
   } finally {
     await system.stop();
   }
-}
-
-function rates(before: Sample, after: Sample, pods: number) {
-  const seconds = (after.atMs - before.atMs) / 1_000;
-  const senderS = seconds;
-  const reports = after.senders.reports - before.senders.reports;
-  const cores = (us: number) => rounded(us / 1e6 / seconds);
-  const collectorUs = after.collectorCpuUs - before.collectorCpuUs;
-  const sendersUs = after.senders.cpuUs - before.senders.cpuUs;
-  const natsUs = after.natsCpuUs - before.natsCpuUs;
-  return {
-    reports_per_s: Math.round(reports / senderS),
-    messages_per_s: Math.round((after.senders.frames - before.senders.frames) / senderS),
-    bytes_per_s: Math.round((after.senders.frameBytes - before.senders.frameBytes) / senderS),
-    connections: after.senders.senders + 1,
-    dropped_frames: after.senders.dropped - before.senders.dropped,
-    sender_most_late_ms: rounded(after.senders.mostLateMs, 1),
-    cpu_cores: {
-      collector: cores(collectorUs),
-      nats: cores(natsUs),
-      senders: cores(sendersUs),
-      reader: cores(after.readerCpuUs - before.readerCpuUs),
-    },
-    cpu_us_per_report: rounded(collectorUs / reports, 2),
-    cpu_us_per_report_all: rounded((collectorUs + sendersUs + natsUs) / reports, 2),
-    cpu_us_per_pod_s: {
-      collector: rounded(collectorUs / pods / seconds, 1),
-      whole_pipeline: rounded((collectorUs + sendersUs + natsUs) / pods / seconds, 1),
-    },
-  };
 }
 
 /** Pods whose last report never became visible. */

@@ -33,7 +33,8 @@ function requestBody(): Buffer {
 
 const body = framed({ request_body: { body: requestBody(), end_of_stream: true } });
 
-function requestOf(requestId: string): Buffer {
+/** Headers and body of one request, as the bytes of a stream. */
+export function requestOf(requestId: string): Buffer {
   const headers = Object.entries({ ...requestHeaders, 'x-request-id': requestId });
   const head = framed({
     request_headers: {
@@ -44,6 +45,28 @@ function requestOf(requestId: string): Buffer {
     protocol_config: { request_body_mode: 4, response_body_mode: 4 },
   });
   return Buffer.concat([head, body]);
+}
+
+/** One exchange; `onEnd` is called once, with whether the picker answered with all it should. */
+export function exchange(
+  session: ClientHttp2Session,
+  request: Buffer,
+  onEnd: (answered: boolean) => void,
+): void {
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  });
+  let bytes = 0;
+  stream.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+  });
+  stream.on('error', () => {});
+  // The destination in headers and metadata, and the echoed body.
+  stream.on('close', () => onEnd(bytes >= 1_024 + 100));
+  stream.end(request);
 }
 
 export class ExchangeClient {
@@ -91,26 +114,14 @@ export class ExchangeClient {
   }
 
   #exchange(session: ClientHttp2Session): void {
-    const stream = session.request({
-      ':method': 'POST',
-      ':path': '/envoy.service.ext_proc.v3.ExternalProcessor/Process',
-      'content-type': 'application/grpc',
-      te: 'trailers',
-    });
     this.#open++;
-    let bytes = 0;
-    stream.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-    });
-    stream.on('error', () => {});
-    stream.on('close', () => {
-      // The destination in headers and metadata, and the echoed body.
-      if (bytes < 1_024 + 100) this.#failed++;
+    const request = this.#requests[this.#exchanges % this.#requests.length] as Buffer;
+    exchange(session, request, (answered) => {
+      if (!answered) this.#failed++;
       this.#exchanges++;
       this.#open--;
       if (this.#running) this.#exchange(session);
       else if (this.#open === 0) this.#onIdle?.();
     });
-    stream.end(this.#requests[this.#exchanges % this.#requests.length]);
   }
 }

@@ -11,6 +11,8 @@ export interface FleetOptions {
   windowMs: number;
   measureMs: number;
   rolling: boolean;
+  /** ext_proc exchanges per second in a second measurement; 0: without. */
+  extProcPerS: number;
   /** `undefined`: without the baseline. */
   polling: { measureMs: number; podsMax: number } | undefined;
 }
@@ -34,6 +36,7 @@ export function fleetOptions({ args, smoke }: BenchOptions): FleetOptions {
       exporter: { type: 'string', default: 'node' },
       transport: { type: 'string', default: 'nats' },
       rolling: { type: 'boolean', default: false },
+      'ext-proc': { type: 'string', default: '0' },
       'no-polling': { type: 'boolean', default: false },
     },
   });
@@ -56,6 +59,7 @@ export function fleetOptions({ args, smoke }: BenchOptions): FleetOptions {
     windowMs: positive('window-ms', values['window-ms']),
     measureMs: positive('seconds', values.seconds) * 1_000,
     rolling: values.rolling,
+    extProcPerS: values['ext-proc'] === '0' ? 0 : positive('ext-proc', values['ext-proc']),
     polling: values['no-polling']
       ? undefined
       : smoke

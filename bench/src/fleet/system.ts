@@ -1,6 +1,6 @@
 /**
  * The system under measurement: brokers, the sender process, a collector thread as a picker has
- * one, and a reader of its view in this thread.
+ * one, and a reader of its view in this thread; with `--ext-proc` a whole picker besides.
  */
 import type { ChildProcess } from 'node:child_process';
 import {
@@ -16,6 +16,10 @@ import { endChild, startChild } from './child.ts';
 import { FleetReader } from './fleet-reader.ts';
 import type { SenderCommand, SenderMessage, SenderStatus, SenderTask } from './messages.ts';
 import type { FleetOptions } from './options.ts';
+import type { PickerStatus } from './picker-process.ts';
+import { PickerUnderLoad } from './picker-under-load.ts';
+
+const subjectPrefix = 'bench';
 
 /** One moment's readings of every counter, for differences between two moments. */
 export interface Sample {
@@ -33,12 +37,15 @@ export interface Sample {
   /** Frames that the collector's link proved too old on arrival. */
   droppedLate: number;
   stalls: number;
+  /** With `--ext-proc`. */
+  picker: PickerStatus | undefined;
 }
 
 export class FleetSystem {
   readonly reader: FleetReader;
   readonly collector: EmbeddedCollector;
   readonly brokers: Brokers | undefined;
+  readonly picker: PickerUnderLoad | undefined;
   readonly #senders: ChildProcess;
   #status: SenderStatus | undefined;
   #lastCounts: readonly number[] | undefined;
@@ -48,8 +55,10 @@ export class FleetSystem {
     view: SharedArrayBuffer,
     collector: EmbeddedCollector,
     brokers: Brokers | undefined,
+    picker: PickerUnderLoad | undefined,
     collectors: readonly string[],
   ) {
+    this.picker = picker;
     this.collector = collector;
     this.brokers = brokers;
     this.reader = new FleetReader(options.plan, new ViewReader(view));
@@ -58,7 +67,7 @@ export class FleetSystem {
       exporter: options.exporter,
       natsServers: brokers?.urls ?? [],
       collectors,
-      subjectPrefix: 'bench',
+      subjectPrefix,
       windowMs: options.windowMs,
     };
     this.#senders = startChild('./sender-process.ts', task);
@@ -83,7 +92,7 @@ export class FleetSystem {
           : {
               nats: {
                 options: { servers: brokers.urls, name: 'bench collector' },
-                subjectPrefix: 'bench',
+                subjectPrefix,
               },
             }),
       },
@@ -92,8 +101,13 @@ export class FleetSystem {
       random: Math.random,
       onListening: (address) => listening.resolve(address),
     });
+    const picker =
+      options.extProcPerS > 0
+        ? await PickerUnderLoad.launch({ natsServers: brokers?.urls ?? [], subjectPrefix })
+        : undefined;
     const collectors = direct ? [await listening.promise] : [];
-    return new FleetSystem(options, view, collector, brokers, collectors);
+    if (direct && picker !== undefined) collectors.push(picker.direct);
+    return new FleetSystem(options, view, collector, brokers, picker, collectors);
   }
 
   /** Resolves when every sender is connected and every pod is in the view. */
@@ -131,6 +145,7 @@ export class FleetSystem {
       missingFrames: ingest?.missingFrames ?? 0,
       droppedLate: this.collector.snapshot?.nats?.counters.droppedLate ?? 0,
       stalls: ingest?.stalls ?? 0,
+      picker: await this.picker?.status(),
     };
   }
 
@@ -143,6 +158,7 @@ export class FleetSystem {
   async stop(): Promise<void> {
     this.reader.stop();
     await endChild(this.#senders);
+    await this.picker?.stop();
     await this.collector.stop();
     await this.brokers?.stop();
   }
