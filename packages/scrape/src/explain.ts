@@ -9,6 +9,7 @@ import type {
   CompiledSignal,
   CompiledSource,
 } from './engine/compile.ts';
+import type { NearEngine } from './engine/near.ts';
 import type { Samples } from './exposition/samples.ts';
 import type { PageOutcome } from './page-reader.ts';
 import { finding, type Reading } from './reading.ts';
@@ -45,6 +46,8 @@ export interface Explanation {
   familiesFound: readonly { name: string; series: number }[];
   /** Sample names of the profile that are not on the page, other spellings left out. */
   familiesMissing: readonly string[];
+  /** Engines that a page of an unknown engine comes close to; empty when the engine is known. */
+  near: readonly NearEngine[];
 }
 
 /** Values of unusable series that are quoted. */
@@ -83,6 +86,7 @@ export function explainPage(
     ),
     familiesFound: [...counts].map(([name, series]) => ({ name, series })),
     familiesMissing: ownFamilies(compiled).filter((name) => !counts.has(name)),
+    near: [],
   };
 }
 
@@ -156,7 +160,7 @@ function ownFamilies(compiled: CompiledProfile): string[] {
   if (profile.lora !== undefined) names.push(profile.lora.family);
   if (profile.sleep !== undefined) names.push(profile.sleep.family);
   const others = (profile.aliases ?? []).map(([, to]) => to);
-  const own = (profile.aliases ?? [])[0]?.[0] ?? '';
+  const own = profile.prefix ?? '';
   const isOwn = (name: string) => name.startsWith(own) || !others.some((to) => name.startsWith(to));
   return [...new Set(names)].filter(isOwn);
 }

@@ -1,4 +1,5 @@
 export * from './defaults.ts';
+export type { NearEngine } from './engine/near.ts';
 export type { EngineProfile, Selector, Signal, Source } from './engine/profile.ts';
 export { engineProfiles } from './engine/profiles.ts';
 export type { ExplainedNumber, Explanation } from './explain.ts';

@@ -6,6 +6,7 @@ import { type Reason, reason } from '@leadsman/wire';
 import { type CompiledProfile, compileProfile } from './engine/compile.ts';
 import { EngineDetector } from './engine/detect.ts';
 import { evaluate } from './engine/evaluate.ts';
+import { type NearEngine, nearEngines } from './engine/near.ts';
 import type { EngineProfile } from './engine/profile.ts';
 import { engineProfiles } from './engine/profiles.ts';
 import { type Explanation, explainPage } from './explain.ts';
@@ -21,10 +22,12 @@ export class PageReader {
   readonly #samples = new Samples();
   readonly #compiled = new Map<string, CompiledProfile>();
   readonly #profiles: readonly EngineProfile[];
+  readonly #customs: number;
   #detector: EngineDetector | undefined;
 
   /** `custom` profiles are known by name beside the built-in ones, and win over them. */
   constructor(custom: readonly EngineProfile[] = []) {
+    this.#customs = custom.length;
     const names = custom.map(({ name }) => name);
     this.#profiles = [...custom, ...engineProfiles.filter(({ name }) => !names.includes(name))];
   }
@@ -39,8 +42,13 @@ export class PageReader {
 
   /** The engine whose series are on `page`, or `undefined`. A second pass: not for every scrape. */
   detect(page: Uint8Array): string | undefined {
-    this.#detector ??= new EngineDetector(this.#profiles.map(({ name }) => this.#profileOf(name)));
+    this.#detector ??= new EngineDetector(this.#allCompiled(), this.#customs);
     return this.#detector.detect(page)?.profile.name;
+  }
+
+  /** Engines that a page on which none is detected comes close to, best first. For people. */
+  near(page: Uint8Array): NearEngine[] {
+    return nearEngines(page, this.#allCompiled(), (engine) => this.parse(page, engine));
   }
 
   /**
@@ -58,7 +66,7 @@ export class PageReader {
     return { reason: reason.parse, detail: 'the page is no exposition text' };
   }
 
-  /** The first half of {@link read}: how many wanted samples `page` has. For benchmarks. */
+  /** The first half of {@link read}: how many wanted samples `page` has. */
   parse(page: Uint8Array, engine: string): number {
     parsePage(page, this.#profileOf(engine).names, this.#samples);
     return this.#samples.count;
@@ -68,6 +76,10 @@ export class PageReader {
   explain(page: Uint8Array, engine: string): Explanation {
     const outcome = this.read(page, engine);
     return explainPage(this.#profileOf(engine), this.#samples, outcome);
+  }
+
+  #allCompiled(): CompiledProfile[] {
+    return this.#profiles.map(({ name }) => this.#profileOf(name));
   }
 
   #profileOf(name: string): CompiledProfile {

@@ -16,12 +16,25 @@ export function explanationJson(explanation: Found): string {
   return `${JSON.stringify(json)}\n`;
 }
 
+/** Names quoted per engine, and engines. */
+const quotedMax = 6;
+
+const howToName = `Name the engine if you know it: here by --engine NAME, in a sidecar by --engine or LEADSMAN_ENGINE,
+on a pod by the annotation leadsman.dev/engine. Where that would read too little, say which series
+give which number in a mapping: here by --mapping FILE, in a sidecar by --engine-mapping-file.
+docs/engines.md explains both.
+`;
+
 export function explanationText(explanation: Found): string {
   const blocks = [head(explanation)];
   if (explanation.numbers.length > 0 && explanation.outcome === 'ok') {
     blocks.push(numbers(explanation));
     if (explanation.ranks.length > 1) blocks.push(ranks(explanation));
     blocks.push(families(explanation));
+  }
+  if (explanation.engine === 'unknown' && explanation.outcome === 'no_series') {
+    if (explanation.near.length > 0) blocks.push(near(explanation));
+    blocks.push(howToName);
   }
   return `${blocks.join('\n')}\n`;
 }
@@ -91,6 +104,14 @@ function families({ familiesFound, familiesMissing }: Found): string {
     ...(familiesMissing.length === 0 ? ['none'] : familiesMissing).map((name) => `  ${name}`),
     '',
   ].join('\n');
+}
+
+function near({ near: engines }: Found): string {
+  const rows = engines.slice(0, quotedMax).map(({ engine, readable, families: names }) => {
+    const rest = names.length > quotedMax ? `, and ${names.length - quotedMax} more` : '';
+    return [engine, String(readable), names.slice(0, quotedMax).join(', ') + rest];
+  });
+  return table([['COMES CLOSE', 'SERIES READ WHEN NAMED', 'NAMES ALIKE ON THE PAGE'], ...rows]);
 }
 
 function format(value: number): string {

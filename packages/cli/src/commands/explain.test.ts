@@ -133,6 +133,23 @@ describe('leadsman explain', () => {
     expect(told.out).toMatch(/no_series: no series of Text Generation Inference/);
   });
 
+  it('says which engines a page comes close to, and how to name the engine', async () => {
+    const generic = await file('prompt_tokens_total 5\ngeneration_tokens_total 7\nup 1\n');
+    const { out, code } = await run(generic);
+    expect(code).toBe(1);
+    expect(out).toMatch(/^engine +unknown$/m);
+    expect(out).toMatch(/^outcome +no_series: no series that only one known engine has/m);
+    expect(out).toMatch(/^trtllm-serve +2 +prompt_tokens_total, generation_tokens_total$/m);
+    expect(out).toMatch(/^vllm +0 +prompt_tokens_total, generation_tokens_total$/m);
+    expect(out).toMatch(/--engine NAME.*LEADSMAN_ENGINE/);
+    const { near } = JSON.parse((await run('--json', generic)).out);
+    expect(near[0]).toMatchObject({ engine: 'trtllm-serve', readable: 2 });
+    const named = await run('--engine', 'trtllm-serve', generic);
+    expect(named.code).toBe(0);
+    expect(named.out).toMatch(/^promptTokensTotal +5 /m);
+    expect(named.out).not.toMatch(/COMES CLOSE/);
+  });
+
   it('says why a page cannot be fetched', async () => {
     const refused = await run(await serve(403, 'text/plain', 'no'));
     expect(refused).toMatchObject({ code: 1, out: '' });

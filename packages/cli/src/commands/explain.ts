@@ -3,7 +3,13 @@
  * a sidecar. For a person before an engine that "has no metrics", and for scripts (`--json`).
  */
 import { readFile } from 'node:fs/promises';
-import { type Explanation, isPage, PageFetcher, PageReader } from '@leadsman/scrape';
+import {
+  type Explanation,
+  isPage,
+  type NearEngine,
+  PageFetcher,
+  PageReader,
+} from '@leadsman/scrape';
 import { readCustomMapping } from '@leadsman/scrape/custom';
 import { reasonName } from '@leadsman/wire';
 import { Command, InvalidArgumentError } from 'commander';
@@ -66,11 +72,15 @@ async function explain(
   const engine = wanted ?? reader.detect(bytes);
   const explanation = reader.explain(bytes, engine ?? 'vllm');
   if (engine !== undefined) return { ...explanation, found: wanted === undefined };
-  const detail =
-    explanation.outcome === 'no_series'
-      ? `no series of any known engine (${reader.engineNames.join(', ')})`
-      : explanation.detail;
-  return { ...explanation, engine: 'unknown', title: 'unknown', detail, found: false };
+  const isPage = explanation.outcome === 'no_series';
+  const near = isPage ? reader.near(bytes) : [];
+  const detail = isPage ? whyUnknown(near, reader.engineNames) : explanation.detail;
+  return { ...explanation, engine: 'unknown', title: 'unknown', detail, near, found: false };
+}
+
+function whyUnknown(near: readonly NearEngine[], known: readonly string[]): string {
+  if (near.length === 0) return `no series of any known engine (${known.join(', ')})`;
+  return 'no series that only one known engine has; see which come close';
 }
 
 async function load(

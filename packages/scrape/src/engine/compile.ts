@@ -5,7 +5,7 @@
 import { metric } from '@leadsman/wire';
 import { FamilyNames } from '../exposition/family-names.ts';
 import { Cells } from './cells.ts';
-import type { EngineProfile, Selector, Source } from './profile.ts';
+import type { Alias, EngineProfile, Selector, Source } from './profile.ts';
 import { type Unit, unitOfMetric } from './unit.ts';
 
 export interface CompiledSelector {
@@ -38,6 +38,11 @@ export interface CompiledSignal {
 export interface CompiledProfile {
   profile: EngineProfile;
   names: FamilyNames;
+  /**
+   * By name, for those that others spell alike: the labels that prove a series to be this
+   * engine's. A name that is not here proves it by itself.
+   */
+  proofs: ReadonlyMap<string, readonly (readonly [string, string])[]>;
   /** By index of the name. */
   selectorsOfName: readonly (readonly CompiledSelector[])[];
   selectors: readonly CompiledSelector[];
@@ -83,6 +88,7 @@ export function compileProfile(profile: EngineProfile): CompiledProfile {
   return {
     profile,
     names: new FamilyNames(unique),
+    proofs: proofsOf(unique, profile.aliases ?? []),
     selectorsOfName: unique.map((name) => selectors.filter(({ family }) => family === name)),
     selectors,
     signals,
@@ -93,7 +99,24 @@ export function compileProfile(profile: EngineProfile): CompiledProfile {
   };
 }
 
-function spellingsOf(family: string, aliases: readonly (readonly [string, string])[]): string[] {
+/** A name is proof by itself when it begins in a spelling that needs none. */
+function proofsOf(
+  names: readonly string[],
+  aliases: readonly Alias[],
+): ReadonlyMap<string, readonly (readonly [string, string])[]> {
+  const sure = aliases.flatMap(([own, other, proof]) => (proof === undefined ? [own, other] : own));
+  const proofs = new Map<string, readonly (readonly [string, string])[]>();
+  for (const [, other, proof] of aliases) {
+    if (proof === undefined) continue;
+    for (const name of names) {
+      if (!name.startsWith(other) || sure.some((prefix) => name.startsWith(prefix))) continue;
+      proofs.set(name, Object.entries(proof));
+    }
+  }
+  return proofs;
+}
+
+function spellingsOf(family: string, aliases: readonly Alias[]): string[] {
   const others = aliases
     .filter(([from]) => family.startsWith(from))
     .map(([from, to]) => to + family.slice(from.length));

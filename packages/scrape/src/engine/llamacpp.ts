@@ -8,6 +8,7 @@ export const llamacpp: EngineProfile = {
   name: 'llamacpp',
   title: 'llama.cpp server',
   metricsPath: '/metrics',
+  prefix: 'llamacpp:',
   aliases: [['llamacpp:', 'llamacpp_']],
   modelLabels: ['model'],
   signals: [

@@ -9,6 +9,7 @@ export const lmdeploy: EngineProfile = {
   name: 'lmdeploy',
   title: 'LMDeploy',
   metricsPath: '/metrics',
+  prefix: 'lmdeploy:',
   aliases: [['lmdeploy:', 'lmdeploy_']],
   rankLabel: 'engine',
   replicaLabels: ['pid'],

@@ -46,14 +46,23 @@ export interface SleepState {
   awake: string;
 }
 
+/**
+ * Another spelling of a name's beginning: own, other and, where other engines or programs may spell
+ * a name like that, the labels by which a series is known to be this engine's all the same. Without
+ * them such a series is read only when the engine is named by configuration.
+ */
+export type Alias = readonly [own: string, other: string, proof?: Readonly<Record<string, string>>];
+
 export interface EngineProfile {
   /** `vllm`, `sglang`, …: the `engine` attribute and the value of the `engine` setting. */
   name: string;
   title: string;
   /** Where the engine serves its page, when the setting gives no path. */
   metricsPath: string;
+  /** The beginning of the engine's own names, by which nobody else's begin. */
+  prefix?: string;
   /** Other spellings of a name's beginning: `['sglang:', 'sglang_']`. */
-  aliases?: readonly (readonly [string, string])[];
+  aliases?: readonly Alias[];
   /** Its values are data-parallel ranks with queues of their own: numbers add up. */
   rankLabel?: string;
   /** Series that differ only in these count the same requests: the largest is taken. */

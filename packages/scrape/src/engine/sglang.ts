@@ -8,6 +8,7 @@ export const sglang: EngineProfile = {
   name: 'sglang',
   title: 'SGLang',
   metricsPath: '/metrics',
+  prefix: 'sglang:',
   // Routers that show the page again, and some releases, write an underscore.
   aliases: [['sglang:', 'sglang_']],
   rankLabel: 'dp_rank',

@@ -9,6 +9,7 @@ export const tgi: EngineProfile = {
   name: 'tgi',
   title: 'Text Generation Inference',
   metricsPath: '/metrics',
+  prefix: 'tgi_',
   modelLabels: [],
   signals: [
     { metric: 'runningRequests', sources: [{ family: 'tgi_batch_current_size' }] },

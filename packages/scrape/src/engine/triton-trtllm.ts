@@ -14,6 +14,7 @@ export const tritonTrtllm: EngineProfile = {
   name: 'triton-trtllm',
   title: 'Triton with TensorRT-LLM',
   metricsPath: '/metrics',
+  prefix: 'nv_trt_llm_',
   modelLabels: ['model'],
   signals: [
     {

@@ -1,6 +1,10 @@
 /**
  * `trtllm-serve` of TensorRT-LLM. The exposition page has a path of its own; `/metrics` is JSON.
- * Older builds write no prefix.
+ * Dynamo shows the page again with `trtllm:` before each name.
+ *
+ * Earlier builds write no prefix, so that their names could be anybody's. Those builds make their
+ * series with `model_name` and `engine_type` both set to `undefined` (`openai_server.py` of
+ * TensorRT-LLM), which no other program is known to do: that tells their pages.
  */
 import type { EngineProfile } from './profile.ts';
 
@@ -8,9 +12,10 @@ export const trtllmServe: EngineProfile = {
   name: 'trtllm-serve',
   title: 'TensorRT-LLM serve',
   metricsPath: '/prometheus/metrics',
+  prefix: 'trtllm_',
   aliases: [
     ['trtllm_', 'trtllm:'],
-    ['trtllm_', ''],
+    ['trtllm_', '', { engine_type: 'undefined' }],
   ],
   modelLabels: ['model_name'],
   signals: [

@@ -11,6 +11,7 @@ export const vllm: EngineProfile = {
   name: 'vllm',
   title: 'vLLM',
   metricsPath: '/metrics',
+  prefix: 'vllm:',
   aliases: [['vllm:', 'vllm_']],
   rankLabel: 'engine',
   // Some multiprocess releases add the process to the KV gauge and leave zeros of the others.
