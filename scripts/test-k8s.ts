@@ -1,6 +1,6 @@
 /**
  * `npm run test:k8s`: the chart, the rights it gives, membership and injection against a real
- * kube-apiserver. Arguments go on to vitest.
+ * kube-apiserver, and alert rules and dashboards by promtool. Arguments go on to vitest.
  *
  * Without the tools it says which one is missing and why, and ends with 1 where CI=true: a skipped
  * test of this kind would look like a passed one. The faults of an API server (410, silence, 403)
@@ -29,6 +29,7 @@ const result = spawnSync(vitest, ['run', ...config, ...process.argv.slice(2)], {
     LEADSMAN_TEST_API_SERVER: tools.apiServer,
     LEADSMAN_TEST_ETCD: tools.etcd,
     LEADSMAN_TEST_HELM: tools.helm,
+    LEADSMAN_TEST_PROMTOOL: tools.promtool,
   },
 });
 process.exit(result.status ?? 1);

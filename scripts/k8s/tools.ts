@@ -1,11 +1,25 @@
 /**
- * kube-apiserver, etcd and helm for the Kubernetes tests: where they are, and how they get there.
+ * kube-apiserver, etcd, helm and promtool for the Kubernetes tests: where they are, and how they
+ * get there.
  *
- * Both Go programs are built from their published modules, once per user, into the cache that the
- * other tools use; etcd is Debian's. A folder of the cache is complete or absent.
+ * kube-apiserver and helm are built from their published Go modules, once per user, into the cache
+ * that the other tools use. etcd and promtool are Debian's. The package of promtool is unpacked into
+ * the cache and not installed, because it would start a server; building it instead would take ten
+ * minutes of a first run for expressions that every version knows. A folder of the cache is complete
+ * or absent.
  */
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { env } from 'node:process';
@@ -21,6 +35,7 @@ export interface KubernetesTools {
   readonly apiServer: string | undefined;
   readonly etcd: string | undefined;
   readonly helm: string | undefined;
+  readonly promtool: string | undefined;
   /** What is missing and why, one text each. */
   readonly problems: readonly string[];
 }
@@ -38,6 +53,7 @@ export function ensureKubernetesTools(say: (line: string) => void): KubernetesTo
   };
   return {
     etcd: attempt('etcd', () => findEtcd(say)),
+    promtool: attempt('promtool', () => findPromtool(say)),
     helm: attempt('helm', () => findHelm(say)),
     apiServer: attempt('kube-apiserver', () => findApiServer(say)),
     problems,
@@ -55,6 +71,37 @@ function findEtcd(say: (line: string) => void): string {
   if (installed === undefined)
     throw new Error('etcd-server was installed, but etcd is not on PATH');
   return installed;
+}
+
+/** The one that PROMTOOL_BIN names, else one on PATH, else that of Debian's package. */
+function findPromtool(say: (line: string) => void): string {
+  const named = env.PROMTOOL_BIN;
+  if (named) {
+    if (isExecutable(named)) return named;
+    throw new Error(`PROMTOOL_BIN=${named} is not an executable file`);
+  }
+  return (
+    onPath('promtool') ??
+    cached('promtool', debianRelease(), (folder) => {
+      say('fetching promtool (from the Debian package prometheus, once per user)');
+      const unpacked = join(folder, 'package');
+      mkdirSync(unpacked);
+      run('apt-get', ['update', '-q'], {});
+      // apt hands the download to a user of its own where that user may write.
+      run('apt-get', ['download', '-q', 'prometheus'], { cwd: unpacked });
+      const [file = ''] = readdirSync(unpacked);
+      run('dpkg-deb', ['-x', file, '.'], { cwd: unpacked });
+      copyFileSync(join(unpacked, 'usr/bin/promtool'), join(folder, 'promtool'));
+      rmSync(unpacked, { recursive: true });
+    })
+  );
+}
+
+/** Such as `debian-12`: which promtool there is depends on it. */
+function debianRelease(): string {
+  const text = readFileSync('/etc/os-release', 'utf8');
+  const field = (name: string) => new RegExp(`^${name}="?([^"\n]*)`, 'm').exec(text)?.[1] ?? '';
+  return `${field('ID')}-${field('VERSION_ID')}`;
 }
 
 function findHelm(say: (line: string) => void): string {
