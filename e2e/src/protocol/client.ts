@@ -41,7 +41,12 @@ interface BodyReply {
     header_mutation?: Mutation;
     body_mutation?: {
       mutation: string;
-      streamed_response?: { body: Buffer; end_of_stream: boolean };
+      streamed_response?: {
+        body: Buffer;
+        end_of_stream: boolean;
+        end_of_stream_without_message: boolean;
+        grpc_message_compressed: boolean;
+      };
     };
   };
 }
@@ -61,7 +66,13 @@ const { envoy } = grpc.loadPackageDefinition(definition) as unknown as {
   envoy: { service: { ext_proc: { v3: { ExternalProcessor: grpc.ServiceClientConstructor } } } };
 };
 
-export type Mode = 'NONE' | 'STREAMED' | 'BUFFERED' | 'BUFFERED_PARTIAL' | 'FULL_DUPLEX_STREAMED';
+export type Mode =
+  | 'NONE'
+  | 'STREAMED'
+  | 'BUFFERED'
+  | 'BUFFERED_PARTIAL'
+  | 'FULL_DUPLEX_STREAMED'
+  | 'GRPC';
 
 export interface ClientOptions {
   port: number;

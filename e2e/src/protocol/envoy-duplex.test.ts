@@ -22,10 +22,16 @@ describe.skipIf(!requireEnvoy())('FULL_DUPLEX_STREAMED', () => {
       plaintext: true,
       // Envoy then sees the trailers of HTTP/1.1 clients.
       edit: (text) =>
-        text.replace(
-          /( *)stat_prefix: gateway\n/,
-          '$1stat_prefix: gateway\n$1http_protocol_options: { enable_trailers: true }\n',
-        ),
+        text
+          .replace(
+            /( *)stat_prefix: gateway\n/,
+            '$1stat_prefix: gateway\n$1http_protocol_options: { enable_trailers: true }\n',
+          )
+          // And lets the engine see them, and its own pass.
+          .replace(
+            /( *)- name: pool\n/,
+            '$1- name: pool\n$1  http_protocol_options: { enable_trailers: true }\n',
+          ),
     });
   });
   afterAll(async () => {
@@ -104,10 +110,13 @@ describe.skipIf(!requireEnvoy())('FULL_DUPLEX_STREAMED', () => {
   });
 
   function chunked(parts: (string | Buffer)[], trailers?: Record<string, string>) {
-    return new Promise<{ status: number; body: string; headers: object }>((resolve, reject) => {
+    return new Promise<{ status: number; body: string; trailers: object }>((resolve, reject) => {
       const request = httpRequest(
         `${gateway.url}/v1/completions`,
-        { method: 'POST', headers: { ...json, ...(trailers && { trailer: 'x-checksum' }) } },
+        {
+          method: 'POST',
+          headers: { ...json, te: 'trailers', ...(trailers && { trailer: 'x-checksum' }) },
+        },
         (response) => {
           let body = '';
           response.setEncoding('utf8');
@@ -115,7 +124,7 @@ describe.skipIf(!requireEnvoy())('FULL_DUPLEX_STREAMED', () => {
             body += chunk;
           });
           response.on('end', () =>
-            resolve({ status: response.statusCode!, body, headers: response.headers }),
+            resolve({ status: response.statusCode!, body, trailers: response.trailers }),
           );
         },
       );
@@ -139,6 +148,23 @@ describe.skipIf(!requireEnvoy())('FULL_DUPLEX_STREAMED', () => {
     expect(status).toBe(200);
     expect(picker.scheduler.requests.at(-1)?.model).toBe('t');
     expect(upstream.requests.at(-1)!.body).toBe('{"model":"t"}');
+    expect(upstream.requests.at(-1)!.trailers).toEqual({ 'x-checksum': '42' });
+  });
+
+  test('a response that ends in trailers passes with them, and its end is noticed', async () => {
+    const plainAnswer = upstream.respond;
+    upstream.respond = (_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json', trailer: 'x-late' });
+      response.write('{"usage":{"completion_tokens":5}}');
+      response.addTrailers({ 'x-late': 'yes' });
+      response.end();
+    };
+    const { status, body, trailers } = await chunked(['{}']);
+    upstream.respond = plainAnswer;
+    expect([status, body]).toEqual([200, '{"usage":{"completion_tokens":5}}']);
+    expect(trailers).toEqual({ 'x-late': 'yes' });
+    await waitUntil(() => picker.scheduler.open.size === 0, { what: 'the release' });
+    expect(picker.scheduler.released.at(-1)?.outcome).toEqual({ outputTokens: 5, aborted: false });
   });
 
   test('events of a stream reach the client as the engine sends them', async () => {

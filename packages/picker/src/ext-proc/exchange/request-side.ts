@@ -35,6 +35,7 @@
 import { BodyMode, echoes } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
 import { poolMetadata } from '../pool-selector.ts';
+import { echoBytes, echoMessage } from '../protobuf/echo.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import type { ProcessingRequest } from '../protobuf/processing-request.ts';
 import {
@@ -43,7 +44,6 @@ import {
   immediateReply,
   noOpReply,
   ReplyTo,
-  sendEcho,
 } from '../protobuf/processing-response.ts';
 import type { BodyReader } from '../request/body-reader.ts';
 import type { ExchangeStream } from '../transport/stream.ts';
@@ -141,10 +141,10 @@ export class RequestSide implements Waiting {
     }
     this.#bodyEnded = endOfStream;
     if (this.#state === 'picked' && this.#held.length > 0) this.#keep(body);
-    else if (!this.undecided) this.#pass(body, endOfStream);
+    else if (!this.undecided) this.#pass(message);
     else if (this.mode === BodyMode.fullDuplex) this.#hold(body);
     else if (this.#state === 'collecting') this.#takeWhole(body);
-    else this.#pass(body, endOfStream);
+    else this.#pass(message);
   }
 
   trailers(): void {
@@ -196,7 +196,9 @@ export class RequestSide implements Waiting {
       this.#heldBytes -= chunk.length;
       this.#context.budget.give(chunk.length);
       const last = this.#held.length === 0;
-      this.#echo(chunk, last && this.#bodyEnded && !this.#trailersWait);
+      this.#context.counters.add(Counter.body_bytes_echoed, chunk.length);
+      const ends = last && this.#bodyEnded && !this.#trailersWait;
+      echoBytes(this.#stream, ReplyTo.requestBody, chunk, ends);
     }
     if (this.#held.length > 0) return;
     if (this.#trailersWait) {
@@ -346,18 +348,14 @@ export class RequestSide implements Waiting {
     this.flush();
   }
 
-  #pass(body: Uint8Array, endOfStream: boolean): void {
+  #pass(message: ProcessingRequest): void {
     if (echoes(this.mode)) {
-      this.#echo(body, endOfStream);
+      this.#context.counters.add(Counter.body_bytes_echoed, message.body.length);
+      echoMessage(this.#stream, ReplyTo.requestBody, message, this.mode);
       return;
     }
     if (this.mode === BodyMode.none) this.#odd();
     this.#stream.send(noOpReply(ReplyTo.requestBody));
-  }
-
-  #echo(body: Uint8Array, endOfStream: boolean): void {
-    this.#context.counters.add(Counter.body_bytes_echoed, body.length);
-    sendEcho(this.#stream, ReplyTo.requestBody, body, endOfStream, this.mode);
   }
 
   #subsetOf(message: ProcessingRequest): readonly string[] | undefined {

@@ -13,9 +13,10 @@
  */
 import { BodyMode, echoes } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
+import { echoMessage } from '../protobuf/echo.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import type { ProcessingRequest } from '../protobuf/processing-request.ts';
-import { headersReply, noOpReply, ReplyTo, sendEcho } from '../protobuf/processing-response.ts';
+import { headersReply, noOpReply, ReplyTo } from '../protobuf/processing-response.ts';
 import { UsageFinder } from '../response/usage-finder.ts';
 import type { ExchangeStream } from '../transport/stream.ts';
 import type { ExchangeContext } from './context.ts';
@@ -81,7 +82,7 @@ export class ResponseSide {
       return;
     }
     if (echo) {
-      sendEcho(this.#stream, ReplyTo.responseBody, body, endOfStream, this.mode);
+      echoMessage(this.#stream, ReplyTo.responseBody, message, this.mode);
       this.#context.counters.add(Counter.body_bytes_echoed, body.length);
     } else {
       this.#stream.send(noOpReply(ReplyTo.responseBody));

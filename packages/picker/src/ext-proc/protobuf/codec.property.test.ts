@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { servedEndpoint, subsetHint } from '../exchange/gateway-hints.ts';
+import { EchoFlag, echoReply } from './echo.ts';
 import { ProcessingRequest } from './processing-request.ts';
-import { echoReply, messageHeadroomBytes, ReplyTo } from './processing-response.ts';
+import { messageHeadroomBytes, ReplyTo } from './processing-response.ts';
 import { ProtobufError } from './reader.ts';
 import { decodeResponse, encodeRequest } from './reference-codec.ts';
 
@@ -87,7 +88,11 @@ test('any headers come out as another library put them in', () => {
 test('an echoed chunk of any size is what another library reads', () => {
   fc.assert(
     fc.property(bytes(70_000), fc.boolean(), (body, endOfStream) => {
-      const reply = echoReply(ReplyTo.requestBody, body, endOfStream);
+      const reply = echoReply(
+        ReplyTo.requestBody,
+        body,
+        endOfStream ? EchoFlag.endOfStream : EchoFlag.none,
+      );
       const read = decodeResponse(reply.subarray(messageHeadroomBytes));
       const streamed = (
         read as {

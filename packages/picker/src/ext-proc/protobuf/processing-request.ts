@@ -26,6 +26,8 @@ const tagHeaderMap = tagOf(1, WireType.bytes);
 const tagHeadersEnd = tagOf(3, WireType.varint);
 const tagBody = tagOf(1, WireType.bytes);
 const tagBodyEnd = tagOf(2, WireType.varint);
+const tagEndWithoutMessage = tagOf(3, WireType.varint);
+const tagMessageCompressed = tagOf(4, WireType.varint);
 const tagMetadata = tagOf(8, WireType.bytes);
 const tagAttributes = tagOf(9, WireType.bytes);
 const tagObservability = tagOf(10, WireType.varint);
@@ -36,7 +38,12 @@ export class ProcessingRequest {
   part: Part = Part.none;
   headers: HeaderList | undefined;
   body: Uint8Array = empty;
+  /** Nothing of this direction follows, trailers aside. */
   endOfStream = false;
+  /** Mode GRPC: the direction ended after the last message, and `body` is none. */
+  endsWithoutMessage = false;
+  /** Mode GRPC: `body` is compressed. */
+  isMessageCompressed = false;
   observability = false;
   /** −1 where the message carries no protocol configuration. */
   requestBodyMode = -1;
@@ -85,6 +92,8 @@ export class ProcessingRequest {
     this.headers = undefined;
     this.body = empty;
     this.endOfStream = false;
+    this.endsWithoutMessage = false;
+    this.isMessageCompressed = false;
     this.observability = false;
     this.requestBodyMode = -1;
     this.responseBodyMode = -1;
@@ -102,6 +111,8 @@ export class ProcessingRequest {
     this.headers = undefined;
     this.body = empty;
     this.endOfStream = false;
+    this.endsWithoutMessage = false;
+    this.isMessageCompressed = false;
     while (reader.at < end) {
       const tag = reader.varint(end);
       if (isBody && tag === tagBody) {
@@ -111,7 +122,12 @@ export class ProcessingRequest {
       } else if (!isBody && tag === tagHeaderMap) {
         this.headers = new HeaderList(reader, reader.span(end));
       } else if (tag === (isBody ? tagBodyEnd : tagHeadersEnd)) {
-        this.endOfStream = reader.varint(end) !== 0;
+        if (reader.varint(end) !== 0) this.endOfStream = true;
+      } else if (isBody && tag === tagEndWithoutMessage) {
+        this.endsWithoutMessage = reader.varint(end) !== 0;
+        if (this.endsWithoutMessage) this.endOfStream = true;
+      } else if (isBody && tag === tagMessageCompressed) {
+        this.isMessageCompressed = reader.varint(end) !== 0;
       } else {
         reader.skip(tag, end);
       }

@@ -1,14 +1,11 @@
 import { expect, test } from 'vitest';
-import { BodyMode } from '../body-mode.ts';
 import {
-  echoBytesMax,
   headersReply,
   immediateReply,
   messageHeadroomBytes,
   noOpReply,
   pickReply,
   ReplyTo,
-  sendEcho,
 } from './processing-response.ts';
 import { decodeResponse } from './reference-codec.ts';
 
@@ -80,33 +77,4 @@ test('an immediate response has status, headers, body, details, and a gRPC statu
   expect(read(immediateReply({ ...refusal, grpcStatus: 14 }))).toMatchObject({
     immediateResponse: { grpcStatus: { status: 14 } },
   });
-});
-
-function echo(body: Buffer, endOfStream: boolean, mode: BodyMode = BodyMode.fullDuplex) {
-  const sent: { body?: Uint8Array; endOfStream?: boolean }[] = [];
-  const stream = {
-    send(reply: Uint8Array) {
-      const message = decodeResponse(reply.subarray(messageHeadroomBytes)) as {
-        responseBody: { response: { bodyMutation: { streamedResponse: object } } };
-      };
-      sent.push(message.responseBody.response.bodyMutation.streamedResponse);
-    },
-  };
-  sendEcho(stream, ReplyTo.responseBody, body, endOfStream, mode);
-  return sent;
-}
-
-test('a large chunk is echoed in pieces of which only the last ends the body', () => {
-  const body = Buffer.alloc(2 * echoBytesMax + 1, 'x');
-  const sent = echo(body, true);
-  expect(sent.map((piece) => piece.body?.length)).toEqual([echoBytesMax, echoBytesMax, 1]);
-  expect(sent.map((piece) => piece.endOfStream ?? false)).toEqual([false, false, true]);
-  expect(echo(body.subarray(0, echoBytesMax), false)).toHaveLength(1);
-});
-
-test('an empty chunk is echoed only when it ends the body; a gRPC message is never cut', () => {
-  expect(echo(Buffer.alloc(0), false)).toEqual([]);
-  expect(echo(Buffer.alloc(0), true)).toEqual([{ endOfStream: true }]);
-  const message = Buffer.alloc(echoBytesMax * 2);
-  expect(echo(message, false, BodyMode.grpc)).toHaveLength(1);
 });

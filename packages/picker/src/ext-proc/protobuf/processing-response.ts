@@ -8,17 +8,11 @@
  *
  * Headers are written with `raw_value` only (a gateway refuses a header that has both) and always
  * overwrite; `clear_route_cache` is never set; under `envoy.lb` there is one key, the destination.
- *
- * Cost: an echoed chunk is one allocation and one copy; the rest is built rarely.
  */
-import { BodyMode } from '../body-mode.ts';
-import { bytesField, textField, varintBytes, varintField, writeVarint } from './writer.ts';
+import { bytesField, textField, varintField } from './writer.ts';
 
 /** Free bytes before each message, for gRPC's flag and length. */
 export const messageHeadroomBytes = 5;
-
-/** The most body bytes in one streamed reply: below Envoy's 64 KiB, framing included. */
-export const echoBytesMax = 62_000;
 
 export const destinationHeader = 'x-gateway-destination-endpoint';
 export const lbNamespace = 'envoy.lb';
@@ -93,59 +87,6 @@ export function headersReply(
   remove: readonly string[],
 ): Buffer {
   return message(bytesField(to, bytesField(1, headerMutation(2, set, remove))));
-}
-
-/** One echoed chunk of at most {@link echoBytesMax} bytes (in `grpc` mode: one whole message). */
-export function echoReply(to: ReplyTo, body: Uint8Array, endOfStream: boolean): Buffer {
-  const length = body.length;
-  const bodyField = length === 0 ? 0 : 1 + varintBytes(length) + length;
-  const streamed = bodyField + (endOfStream ? 2 : 0);
-  const mutation = 1 + varintBytes(streamed) + streamed;
-  const common = 1 + varintBytes(mutation) + mutation;
-  const bodyResponse = 1 + varintBytes(common) + common;
-  const total = 1 + varintBytes(bodyResponse) + bodyResponse;
-  const out = Buffer.allocUnsafe(messageHeadroomBytes + total);
-  let at = messageHeadroomBytes;
-  out[at] = to * 8 + 2;
-  at = writeVarint(out, at + 1, bodyResponse);
-  out[at] = 0x0a;
-  at = writeVarint(out, at + 1, common);
-  out[at] = 0x1a;
-  at = writeVarint(out, at + 1, mutation);
-  out[at] = 0x1a;
-  at = writeVarint(out, at + 1, streamed);
-  if (length > 0) {
-    out[at] = 0x0a;
-    at = writeVarint(out, at + 1, length);
-    out.set(body, at);
-    at += length;
-  }
-  if (endOfStream) {
-    out[at] = 0x10;
-    out[at + 1] = 1;
-  }
-  return out;
-}
-
-/**
- * Echoes a chunk in as many replies as its size asks for; only the last may end the stream. An
- * empty chunk that does not end the body needs no reply.
- */
-export function sendEcho(
-  send: { send(message: Uint8Array): void },
-  to: ReplyTo,
-  body: Uint8Array,
-  endOfStream: boolean,
-  mode: BodyMode,
-): void {
-  const step = mode === BodyMode.grpc ? Math.max(body.length, 1) : echoBytesMax;
-  let from = 0;
-  for (; from + step < body.length; from += step) {
-    send.send(echoReply(to, body.subarray(from, from + step), false));
-  }
-  if (from < body.length || endOfStream || mode === BodyMode.grpc) {
-    send.send(echoReply(to, from === 0 ? body : body.subarray(from), endOfStream));
-  }
 }
 
 /** A response made by the picker instead of by an engine. */
