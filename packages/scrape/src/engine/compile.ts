@@ -19,7 +19,7 @@ export interface CompiledSelector {
 }
 
 export interface CompiledSource {
-  op: 'value' | 'divide' | 'multiply';
+  op: 'value' | 'divide' | 'multiply' | 'add';
   /** The families by name, for people: `a ÷ b`. */
   text: string;
   first: CompiledSelector;
@@ -129,17 +129,22 @@ function variants(source: Source, spellings: (family: string) => string[]): Sour
     ...selector,
     family: spellings(selector.family)[i] ?? selector.family,
   });
-  const first = 'divide' in source ? source.divide[0] : undefined;
-  const lead = first ?? ('multiply' in source ? source.multiply[0] : (source as Selector));
+  const both = ([left, right]: readonly [Selector, Selector], i: number) =>
+    [respell(left, i), respell(right, i)] as const;
+  const pair = pairOf(source);
+  const lead = pair === undefined ? (source as Selector) : pair[0];
   return spellings(lead.family).map((_, i) => {
-    if ('divide' in source) {
-      return { divide: [respell(source.divide[0], i), respell(source.divide[1], i)] };
-    }
-    if ('multiply' in source) {
-      return { multiply: [respell(source.multiply[0], i), respell(source.multiply[1], i)] };
-    }
+    if ('divide' in source) return { divide: both(source.divide, i) };
+    if ('multiply' in source) return { multiply: both(source.multiply, i) };
+    if ('add' in source) return { add: both(source.add, i) };
     return respell(source, i);
   });
+}
+
+function pairOf(source: Source): readonly [Selector, Selector] | undefined {
+  if ('divide' in source) return source.divide;
+  if ('multiply' in source) return source.multiply;
+  return 'add' in source ? source.add : undefined;
 }
 
 function compileSource(
@@ -157,6 +162,11 @@ function compileSource(
     const [left, right] = source.multiply;
     const operands = { first: select(left, 'capacity'), second: select(right, 'size') };
     return { op: 'multiply', text: pairText(left, right, '×'), ...operands, cells: new Cells() };
+  }
+  if ('add' in source) {
+    const [left, right] = source.add;
+    const operands = { first: select(left, unit), second: select(right, unit) };
+    return { op: 'add', text: pairText(left, right, '+'), ...operands, cells: new Cells() };
   }
   const first = select(source, unit);
   return { op: 'value', text: selectorText(source), first, second: undefined, cells: first.cells };

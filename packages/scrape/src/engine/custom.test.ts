@@ -43,6 +43,30 @@ describe('a custom mapping', () => {
     expect(reading.progress).toEqual([5]);
   });
 
+  it('adds up two queues, rank by rank', () => {
+    const text =
+      'engine: a\nrankLabel: shard\nmetrics: { waitingRequests: { add: [outer, inner] } }';
+    const reading = customReadingOf(parseCustomMapping(text), [
+      'outer{shard="0"} 3',
+      'inner{shard="0"} 4',
+      'outer{shard="1"} 5',
+      'inner{shard="1"} 0',
+    ]);
+    expect(numberOf(reading, 'waitingRequests')).toBe(12);
+    expect(reading.ranks.map(({ waitingRequests }) => waitingRequests)).toEqual([7, 5]);
+  });
+
+  it('knows no sum when one queue speaks of ranks and the other of all together', () => {
+    const text =
+      'engine: a\nrankLabel: shard\nmetrics: { waitingRequests: { add: [outer, inner] } }';
+    const reading = customReadingOf(parseCustomMapping(text), [
+      'outer{shard="0"} 3',
+      'outer{shard="1"} 5',
+      'inner 4',
+    ]);
+    expect(numberOf(reading, 'waitingRequests')).toBeNaN();
+  });
+
   it('names every fault of an unusable file', () => {
     const text =
       'engine: Has Blanks\nmetrics:\n  nonsense: a\n  runningRequests: "a b"\nextra: 1\n';

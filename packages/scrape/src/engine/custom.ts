@@ -45,6 +45,7 @@ const sourceSchema = z.union([
   selectorSchema,
   z.strictObject({ divide: pairSchema }),
   z.strictObject({ multiply: pairSchema }),
+  z.strictObject({ add: pairSchema }),
 ]);
 
 /** Set by us, not by a page. */

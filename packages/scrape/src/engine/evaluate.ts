@@ -81,22 +81,38 @@ function numberOf(selector: CompiledSelector, set: number, value: number): numbe
 function resolve(signal: CompiledSignal): CompiledSource | undefined {
   for (const source of signal.sources) {
     const { first, second, cells } = source;
-    if (!first.cells.usable || (second !== undefined && !second.cells.usable)) continue;
+    if (!isThere(source)) continue;
     first.cells.fold(addsParts(first.unit ?? 'total'));
     if (second === undefined) return source;
     second.cells.fold(addsParts(second.unit ?? 'total'));
     cells.rankIds.length = 0;
     cells.rankValues.length = 0;
+    // A capacity may be stated once for all ranks; a queue counted for each would be counted twice.
+    const withoutRank = source.op === 'add' ? Number.NaN : noRank;
     for (const [at, rank] of first.cells.rankIds.entries()) {
       const left = first.cells.rankValues[at] as number;
-      const right = second.cells.ofRank(rank, noRank);
-      const value = source.op === 'divide' ? left / right : left * right;
+      const right = second.cells.ofRank(rank, withoutRank);
       cells.rankIds.push(rank);
-      cells.rankValues.push(soundValue(signal.unit, value));
+      cells.rankValues.push(soundValue(signal.unit, operate(source.op, left, right)));
     }
     return source;
   }
   return undefined;
+}
+
+/**
+ * Whether the page has what the source needs. Of a sum, a series is enough: without a usable
+ * number the sum is unknown, as one operand alone would be too little.
+ */
+function isThere({ op, first, second }: CompiledSource): boolean {
+  if (second === undefined) return first.cells.usable;
+  if (op === 'add') return first.cells.series > 0 && second.cells.series > 0;
+  return first.cells.usable && second.cells.usable;
+}
+
+function operate(op: CompiledSource['op'], left: number, right: number): number {
+  if (op === 'add') return left + right;
+  return op === 'divide' ? left / right : left * right;
 }
 
 function noteUnknown(signal: CompiledSignal, reading: Reading): void {

@@ -1,9 +1,15 @@
 /**
- * LMDeploy. `engine` is the data-parallel rank, with one API server and one page for each. Its
- * API server holds requests back when no handle is free; those wait as well, but are counted
- * apart from the scheduler's queue, whose gauge is read here.
+ * LMDeploy. `engine` is the data-parallel rank, with one API server and one page for each.
+ *
+ * A request waits twice: at the API server until a request handle is free, then in the scheduler's
+ * queue. Newer releases have a gauge for each (`lmdeploy/metrics/loggers.py`: waiting for free
+ * request handles; waiting to be processed), which count different requests and so add up. Older
+ * releases state the scheduler's alone.
  */
 import type { EngineProfile } from './profile.ts';
+
+const schedulerQueue = { family: 'lmdeploy:num_requests_waiting' };
+const handleQueue = { family: 'lmdeploy:num_api_requests_waiting' };
 
 export const lmdeploy: EngineProfile = {
   name: 'lmdeploy',
@@ -16,7 +22,10 @@ export const lmdeploy: EngineProfile = {
   modelLabels: ['model_name'],
   signals: [
     { metric: 'runningRequests', sources: [{ family: 'lmdeploy:num_requests_running' }] },
-    { metric: 'waitingRequests', sources: [{ family: 'lmdeploy:num_requests_waiting' }] },
+    {
+      metric: 'waitingRequests',
+      sources: [{ add: [schedulerQueue, handleQueue] }, schedulerQueue],
+    },
     { metric: 'kvCacheUsageRatio', sources: [{ family: 'lmdeploy:gpu_cache_usage_perc' }] },
     { metric: 'promptTokensTotal', sources: [{ family: 'lmdeploy:prompt_tokens_total' }] },
     { metric: 'generationTokensTotal', sources: [{ family: 'lmdeploy:generation_tokens_total' }] },

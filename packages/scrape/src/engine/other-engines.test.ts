@@ -1,5 +1,7 @@
+import { metric } from '@leadsman/wire';
 import { describe, expect, it } from 'vitest';
 import { numberOf, readingOf } from '../read.fixture.ts';
+import { finding } from '../reading.ts';
 
 describe('TensorRT-LLM serve', () => {
   it('is read with its prefix, with the prefix of a wrapper, and without one', () => {
@@ -136,5 +138,35 @@ describe('LMDeploy', () => {
     expect(numberOf(reading, 'kvCacheUsageRatio')).toBe(0.6);
     expect(numberOf(reading, 'interTokenCount')).toBe(9);
     expect(reading.ranks[0]?.rank).toBe(3);
+  });
+
+  it('waits at the API server and in the scheduler: both count', () => {
+    const running = 'lmdeploy:num_requests_running{engine="0",model_name="m"} 2';
+    const scheduler = 'lmdeploy:num_requests_waiting{engine="0",model_name="m"} 3';
+    const handles = 'lmdeploy:num_api_requests_waiting{engine="0",model_name="m"}';
+    const reading = readingOf([running, scheduler, `${handles} 40`]);
+    expect(numberOf(reading, 'waitingRequests')).toBe(43);
+    expect(reading.ranks[0]?.waitingRequests).toBe(43);
+    expect(reading.families[metric.waitingRequests]).toBe(
+      'lmdeploy:num_requests_waiting + lmdeploy:num_api_requests_waiting',
+    );
+    // Older releases have no gauge for the handles.
+    expect(numberOf(readingOf([running, scheduler]), 'waitingRequests')).toBe(3);
+    const other = [running, scheduler, `${handles} 40`].map((line) =>
+      line.replace('lmdeploy:', 'lmdeploy_'),
+    );
+    expect(numberOf(readingOf(other), 'waitingRequests')).toBe(43);
+  });
+
+  it('has an unknown queue when either part is unusable, rather than a short one', () => {
+    const lines = (scheduler: string, handles: string) => [
+      'lmdeploy:num_requests_running{engine="0"} 2',
+      `lmdeploy:num_requests_waiting{engine="0"} ${scheduler}`,
+      `lmdeploy:num_api_requests_waiting{engine="0"} ${handles}`,
+    ];
+    for (const reading of [readingOf(lines('3', '-1')), readingOf(lines('NaN', '3'))]) {
+      expect(numberOf(reading, 'waitingRequests')).toBeNaN();
+      expect(reading.findings[metric.waitingRequests]).toBe(finding.invalid);
+    }
   });
 });

@@ -4,7 +4,8 @@
  *
  * The rules by which the series of one number are put together depend on its unit alone; they are
  * in `combine.ts`. Order matters in one place: the first source of a signal that has a usable
- * series on the page wins, and sources are never added up. Newer names therefore stand first.
+ * series on the page wins, and sources are never added up (what adds up is one source of two
+ * selectors). Newer names therefore stand first.
  */
 import type { MetricName } from '@leadsman/wire';
 
@@ -24,7 +25,9 @@ export interface Selector {
 export type Source =
   | Selector
   | { divide: readonly [Selector, Selector] }
-  | { multiply: readonly [Selector, Selector] };
+  | { multiply: readonly [Selector, Selector] }
+  /** Two queues that a request is in one after the other. Both must be on the page. */
+  | { add: readonly [Selector, Selector] };
 
 export interface Signal {
   metric: MetricName;
