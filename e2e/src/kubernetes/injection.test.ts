@@ -96,6 +96,7 @@ describe('the webhook', () => {
         registry: new Registry(),
         random: Math.random,
         nowMs: Date.now,
+        delay: async () => {},
       },
     );
   }

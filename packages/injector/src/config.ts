@@ -37,6 +37,13 @@ export const injectorConfigShape = z.object({
     .max(3_650)
     .default(90)
     .describe('Life of the self-managed certificate; renewed when two thirds are over.'),
+  drainNoticeMs: z
+    .number()
+    .int()
+    .min(0)
+    .max(60_000)
+    .default(5_000)
+    .describe('How long after SIGTERM pods are still reviewed, as API servers notice late.'),
   tlsCertFile: z
     .string()
     .default('')

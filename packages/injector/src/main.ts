@@ -1,5 +1,6 @@
 /** The injector process: reads its configuration and starts the parts. */
 import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { KubeClient, openAccess } from '@leadsman/kube';
 import { createLogger, onShutdown, readConfig, runMain } from '@leadsman/service';
 import { collectDefaultMetrics, Registry } from 'prom-client';
@@ -8,7 +9,7 @@ import { injectorConfigShape } from './config.ts';
 import { readSidecarTemplate } from './mutate/read-template.ts';
 import { startInjector } from './start.ts';
 
-/** The API server waits at most 5 s for an answer; those in flight get as long. */
+/** After the notice: the API server waits at most 5 s for an answer; those in flight get as long. */
 const graceMs = 8_000;
 
 await runMain(async () => {
@@ -30,6 +31,7 @@ await runMain(async () => {
     registry,
     random: Math.random,
     nowMs: Date.now,
+    delay,
   });
-  onShutdown({ logger, stop: () => injector.stop(), graceMs });
+  onShutdown({ logger, stop: () => injector.stop(), graceMs: config.drainNoticeMs + graceMs });
 });

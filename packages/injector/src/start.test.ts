@@ -33,7 +33,9 @@ afterEach(async () => {
   await api.stop();
 });
 
-async function start(): Promise<RunningInjector & { registry: Registry }> {
+async function start(
+  delay = async (_ms: number) => {},
+): Promise<RunningInjector & { registry: Registry }> {
   const registry = new Registry();
   const injector = await startInjector(
     injectorConfigShape.parse({
@@ -52,6 +54,7 @@ async function start(): Promise<RunningInjector & { registry: Registry }> {
       registry,
       random: () => 0.5,
       nowMs: () => nowMs,
+      delay,
     },
   );
   stops.push(() => injector.stop());
@@ -70,8 +73,12 @@ const secret = () =>
   api.get('Secret', 'leadsman', 'leadsman-injector-tls')?.data as Record<string, string>;
 const authorities = (bundle: string | undefined) => bundle?.match(/BEGIN CERTIFICATE/g)?.length;
 
-/** Calls the webhook as the API server does: by the Service's name, trusting the bundle alone. */
-function callWebhook(port: number, body: unknown): Promise<{ status: number; text: string }> {
+/** Calls the webhook by the Service's name, trusting the bundle alone, as an API server does. */
+function callWebhook(
+  port: number,
+  body: unknown,
+  keepAlive = false,
+): Promise<{ status: number; text: string; connection: string | undefined }> {
   return new Promise((resolve, reject) => {
     const call = request(
       {
@@ -82,14 +89,20 @@ function callWebhook(port: number, body: unknown): Promise<{ status: number; tex
         ca: bundles()[0],
         servername: 'leadsman-injector.leadsman.svc',
         agent: false,
-        headers: { 'content-type': 'application/json' },
+        headers: {
+          'content-type': 'application/json',
+          connection: keepAlive ? 'keep-alive' : 'close',
+        },
       },
       (response) => {
         let text = '';
         response.on('data', (piece) => {
           text += piece;
         });
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+        response.on('end', () => {
+          const { statusCode: status = 0, headers } = response;
+          resolve({ status, text, connection: headers.connection });
+        });
       },
     );
     call.on('error', reject);
@@ -168,6 +181,24 @@ describe('the injector', () => {
     api.faults.length = 0;
     api.put('Secret', { metadata: { name: 'leadsman-injector-tls', namespace: 'leadsman' } });
     await until(async () => (await ready()).ok);
+  });
+
+  it('reviews pods for a while after it was told to end, and has callers leave', async () => {
+    const notice = Promise.withResolvers<void>();
+    const injector = await start(() => notice.promise);
+    const port = await injector.webhookPort;
+    await until(() => authorities(bundles()[0]) === 1);
+    const review = reviewOf({ 'leadsman.dev/inject': 'true' });
+    expect((await callWebhook(port, review, true)).connection).toBe('keep-alive');
+    const stopped = injector.stop();
+    const ready = await fetch(`http://127.0.0.1:${injector.adminPort}/readyz`);
+    expect([ready.status, await ready.text()]).toEqual([503, 'draining\n']);
+    const answer = await callWebhook(port, review, true);
+    expect(answer).toMatchObject({ status: 200, connection: 'close' });
+    expect(answer.text).toContain('"patch"');
+    notice.resolve();
+    await stopped;
+    await expect(callWebhook(port, review)).rejects.toThrow();
   });
 
   it('knows the pools of the cluster', async () => {

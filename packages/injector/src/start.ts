@@ -22,12 +22,18 @@ export interface InjectorDependencies {
   readonly random: () => number;
   /** Wall clock, ms since 1970. */
   readonly nowMs: () => number;
+  /** Resolves after that many ms. */
+  readonly delay: (ms: number) => Promise<unknown>;
 }
 
 export interface RunningInjector {
   readonly adminPort: number;
   /** The webhook's port, once a certificate is there. */
   readonly webhookPort: Promise<number>;
+  /**
+   * Ends it after the notice, during which pods are still reviewed: an API server goes on calling
+   * for a moment, and a call that fails makes a pod without sidecar.
+   */
   stop(): Promise<void>;
 }
 
@@ -54,11 +60,15 @@ export async function startInjector(
     logger,
   });
   registerCertificateGauge(registry, certificates, dependencies.nowMs);
+  let draining = false;
   const admin = createAdmin({
     registry,
     logger,
-    ready: () =>
-      certificates.missing() ?? (webhook.listening ? undefined : 'the webhook does not listen yet'),
+    ready: () => {
+      if (draining) return 'draining';
+      const waiting = webhook.listening ? undefined : 'the webhook does not listen yet';
+      return certificates.missing() ?? waiting;
+    },
   });
   await admin.listen({ host: config.adminHost, port: config.adminPort });
   const adminPort = (admin.server.address() as AddressInfo).port;
@@ -72,6 +82,9 @@ export async function startInjector(
     adminPort,
     webhookPort: first.promise,
     async stop() {
+      draining = true;
+      webhook.drain();
+      await dependencies.delay(webhook.listening ? config.drainNoticeMs : 0);
       await Promise.all([certificates.stop(), pools.reflector.stop(), webhook.close()]);
       await admin.close();
       client.access.close();

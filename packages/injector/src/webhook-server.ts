@@ -27,6 +27,9 @@ export interface WebhookServer {
   /** Serves with this certificate from now on. Resolves to the port once it listens. */
   use(certificate: ServedCertificate): Promise<number>;
   readonly listening: boolean;
+  /** Answers as before, and has callers leave: each answer ends its connection. */
+  drain(): void;
+  /** Ends connections without a request; those with one after their answer. */
   close(): Promise<void>;
 }
 
@@ -34,10 +37,11 @@ export function createWebhookServer(options: WebhookServerOptions): WebhookServe
   let server: ReturnType<typeof build> | undefined;
   let listening: Promise<number> | undefined;
   let isListening = false;
+  const state = { draining: false };
   return {
     use(certificate) {
       if (server === undefined) {
-        server = build(options, certificate);
+        server = build(options, certificate, state);
         listening = listen(server, options).then((port) => {
           isListening = true;
           return port;
@@ -48,20 +52,31 @@ export function createWebhookServer(options: WebhookServerOptions): WebhookServe
     get listening() {
       return isListening;
     },
+    drain() {
+      state.draining = true;
+    },
     async close() {
       await server?.close();
     },
   };
 }
 
-function build(options: WebhookServerOptions, certificate: ServedCertificate) {
+function build(
+  options: WebhookServerOptions,
+  certificate: ServedCertificate,
+  state: { readonly draining: boolean },
+) {
   const server = fastify({
     https: { ...certificate, minVersion: 'TLSv1.2' as const },
     bodyLimit: bodyBytesMax,
     // The API server gives up after at most 5 s.
     requestTimeout: 5_000,
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     logger: false,
+  });
+  // API servers keep connections, past the Service's change of endpoints.
+  server.addHook('onSend', async (_, reply) => {
+    if (state.draining) reply.header('connection', 'close');
   });
   server.post('/mutate', (request, reply) => {
     const reviewed = review(request.body, options);

@@ -120,6 +120,29 @@ describe('a model pod', () => {
   });
 });
 
+describe('the environment of the sidecar', () => {
+  const namesAndValues = (env: Record<string, string>, adminPort = 9400) => {
+    const given = sidecarTemplateShape.parse({ image: 'leadsman:test', env, adminPort });
+    const [sidecar] = sidecarOf(mutatePod(modelPod(), { template: given }).pod);
+    return (sidecar?.env ?? []).map((one) => `${one.name}=${one.value}`);
+  };
+
+  it('has each name once; what the template says takes the place of our own', () => {
+    const env = namesAndValues({ LEADSMAN_ADMIN_PORT: '9500', LEADSMAN_ENGINE: 'sglang' });
+    expect(new Set(env.map((one) => one.split('=')[0])).size).toBe(env.length);
+    expect(env).toContain('LEADSMAN_ADMIN_PORT=9500');
+    expect(env).toContain('LEADSMAN_ENGINE=sglang');
+  });
+
+  it('says the port of the agent, which a Service leadsman-agent in the namespace would set', () => {
+    expect(namesAndValues({})).toContain('LEADSMAN_AGENT_PORT=9410');
+    const env = namesAndValues({ LEADSMAN_AGENT_PORT: '9411' });
+    expect(env.filter((one) => one.startsWith('LEADSMAN_AGENT_PORT='))).toEqual([
+      'LEADSMAN_AGENT_PORT=9411',
+    ]);
+  });
+});
+
 describe('a second call', () => {
   it('after other tools changed the pod adds nothing and undoes nothing', () => {
     const once = structuredClone(inject(modelPod()));

@@ -18,6 +18,8 @@ export type Target = Omit<PodTarget, 'faults'>;
 
 export const natsVolumeName = 'leadsman-nats';
 const natsFolder = '/var/run/leadsman/nats';
+/** Where agents listen unless the installation says otherwise. */
+const agentPortDefault = 9410;
 
 /** Downward API: variable → field of the pod. */
 const identity: readonly (readonly [string, string])[] = [
@@ -67,14 +69,16 @@ export function sidecarVolumes(
 }
 
 function environment(template: SidecarTemplate, target: Target): EnvVar[] {
-  const env: EnvVar[] = identity.map(([name, fieldPath]) => ({
-    name,
-    valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } },
-  }));
+  // By name, so that a setting of the template takes the place of what is set here: the API server
+  // refuses a name that is given twice wherever server-side apply owns the list.
+  const settings = new Map<string, string>();
   const set = (name: string, value: string) => {
-    if (value !== '') env.push({ name, value });
+    if (value !== '') settings.set(name, value);
   };
   set('LEADSMAN_ADMIN_PORT', String(template.adminPort));
+  // Always said, because the kubelet describes the Services of a namespace by variables of such
+  // names: beside a Service `leadsman-agent` this one would be a URL.
+  set('LEADSMAN_AGENT_PORT', String(agentPortDefault));
   set('LEADSMAN_ENGINE_PORTS', target.ports.join(','));
   set('LEADSMAN_ENGINE_PATH', target.path);
   set('LEADSMAN_ENGINE_SCHEME', target.scheme);
@@ -84,7 +88,13 @@ function environment(template: SidecarTemplate, target: Target): EnvVar[] {
     set('LEADSMAN_NATS_CREDS_FILE', `${natsFolder}/nats.creds`);
   }
   for (const [name, value] of Object.entries(template.env)) set(name, value);
-  return env;
+  return [
+    ...identity.map(([name, fieldPath]) => ({
+      name,
+      valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } },
+    })),
+    ...Array.from(settings, ([name, value]) => ({ name, value })),
+  ];
 }
 
 function securityContext(pod: Pod, template: SidecarTemplate): Record<string, unknown> {
