@@ -24,7 +24,7 @@ export const nodeAgentConfigShape = z
       .min(1)
       .max(1_000)
       .default(batchBoundsDefault.windowMs)
-      .describe('Shortest distance of two batches, ms.'),
+      .describe('Shortest distance of two batches, and longest wait of a report for others, ms.'),
     targetsMax: z
       .number()
       .int()

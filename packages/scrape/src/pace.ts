@@ -1,5 +1,5 @@
 /**
- * When to scrape next. Pure: durations go in, a delay comes out.
+ * When to scrape next. Pure: durations and the time go in, a delay comes out.
  *
  * Three wishes, from the strongest to the weakest:
  * 1. Scraping takes at most `share` of the engine's time: the interval is at least the median
@@ -8,7 +8,12 @@
  * 2. Never slower than `intervalMsMax`: older numbers are of no use to a picker.
  * 3. As often as `intervalMs`; up to `idleIntervalMs` when the engine has nothing to do and
  *    nothing changes, and up to `intervalMsMax` while scrapes fail.
+ *
+ * With a grid (grid.ts) each interval is changed a little so that scrapes come to begin at the
+ * grid's moments; one that was thrown off by a slow scrape is back after a few. Without a grid the
+ * intervals vary a little, so that targets that began together do not stay together.
  */
+import { type Grid, nearestOnGrid, nextOnGrid } from './grid.ts';
 
 export interface PaceSettings {
   /** Wanted time between the beginnings of two scrapes. */
@@ -19,6 +24,8 @@ export interface PaceSettings {
   intervalMsMax: number;
   /** Largest share of the engine's time that scraping may take, 0..1. */
   share: number;
+  /** Moments to begin at; `undefined`: at moments of the target's own. */
+  grid?: Grid | undefined;
 }
 
 export interface ScrapeOutcome {
@@ -37,8 +44,10 @@ const durationsKept = 9;
 /** Idle scrapes before the interval grows: half a second at the default interval. */
 const idleScrapesAtFirst = 10;
 const growth = 1.25;
-/** Spread of the interval, so that the targets of a node do not scrape in step. */
+/** Width of the intervals' variation without a grid, as a share of the interval. */
 const jitter = 0.1;
+/** How far an interval may be changed to end nearer to the grid, as a share of it. */
+const give = 0.1;
 
 export class Pace {
   readonly #settings: PaceSettings;
@@ -65,23 +74,36 @@ export class Pace {
     return this.#smoothedMs;
   }
 
-  /** A random part of the interval: targets that start together do not scrape together. */
-  firstDelayMs(): number {
-    return this.#random() * this.#settings.intervalMs;
+  /** Until the grid's next moment, or a random part of the interval. */
+  firstDelayMs(nowMs: number): number {
+    const { grid, intervalMs } = this.#settings;
+    return grid === undefined ? this.#random() * intervalMs : nextOnGrid(grid, nowMs) - nowMs;
   }
 
-  /** Takes in a scrape that has just ended; the delay from now to the beginning of the next. */
-  next(outcome: ScrapeOutcome): number {
+  /** Takes in a scrape that ended at `nowMs`; the delay from then to the beginning of the next. */
+  next(outcome: ScrapeOutcome, nowMs: number): number {
     const { durationMs } = outcome;
     this.#smooth(durationMs);
     this.#idleScrapes = outcome.idle ? this.#idleScrapes + 1 : 0;
     this.#failures = outcome.failed ? this.#failures + 1 : 0;
     this.#intervalMs = this.#plan();
-    const spread = 1 + jitter * (this.#random() - 0.5);
-    const fromStartMs = Math.max(this.#affordableMs(), this.#intervalMs * spread);
     // A scrape as long as its interval must still leave the engine some time for itself.
     const restMs = Math.min(this.#settings.intervalMs, durationMs);
-    return Math.max(restMs, fromStartMs - durationMs);
+    return Math.max(restMs, this.#fromStartMs(nowMs - durationMs) - durationMs);
+  }
+
+  /** Time between the beginning at `startedMs` and the next one. */
+  #fromStartMs(startedMs: number): number {
+    const { grid } = this.#settings;
+    const affordableMs = this.#affordableMs();
+    if (grid === undefined) {
+      return Math.max(affordableMs, this.#intervalMs * (1 + jitter * (this.#random() - 0.5)));
+    }
+    const wantedMs = startedMs + this.#intervalMs;
+    const giveMs = give * this.#intervalMs;
+    const shiftMs = nearestOnGrid(grid, wantedMs) - wantedMs;
+    const boundedMs = Math.max(-giveMs, Math.min(giveMs, shiftMs));
+    return Math.max(affordableMs, this.#intervalMs + boundedMs);
   }
 
   /** The lower median: of two scrapes, the second tells better than the first, which connects. */

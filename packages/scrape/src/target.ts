@@ -88,11 +88,11 @@ export class Target {
     return this.#pace.intervalMs;
   }
 
-  /** Begins to scrape, after a random part of the interval. */
+  /** Begins to scrape: at the grid's next moment, or after a random part of the interval. */
   start(): void {
     if (!this.#stopped) return;
     this.#stopped = false;
-    this.#schedule(this.#pace.firstDelayMs());
+    this.#schedule(this.#pace.firstDelayMs(this.#deps.clock.nowMs()));
   }
 
   /** Ends scraping; a scrape in flight is given up and not reported. */
@@ -113,8 +113,9 @@ export class Target {
       this.#running = this.#scrape().then((nextMs) => {
         this.#running = undefined;
         if (this.#stopped) return;
-        this.#deps.onReport(this);
+        // Before the report is sent: that takes time which would be added to the delay.
         this.#schedule(nextMs);
+        this.#deps.onReport(this);
       });
     }, delayMs);
   }
@@ -125,11 +126,12 @@ export class Target {
     const result = await this.#fetcher.fetch();
     this.counters.scrapes++;
     const changed = this.#take(result, startedAtMs);
-    const delayMs = this.#pace.next({
+    const outcome = {
       durationMs: result.durationMs,
       failed: this.state.reason !== reason.ok,
       idle: !changed && this.state.isIdle,
-    });
+    };
+    const delayMs = this.#pace.next(outcome, this.#deps.clock.nowMs());
     this.state.scrapeIntervalMs = this.#pace.intervalMs;
     return delayMs;
   }

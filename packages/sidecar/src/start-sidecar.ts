@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { agentSink } from '@leadsman/link/agent';
-import { PageReader, Target, type TargetOptions } from '@leadsman/scrape';
+import { gridOfNode, PageReader, Target, type TargetOptions } from '@leadsman/scrape';
 import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
 import { formatHostPort, keyframeIntervalMs, senderIdBytes } from '@leadsman/wire';
 import { Registry } from 'prom-client';
@@ -143,6 +143,7 @@ function createTargets(
         idleIntervalMs: config.idleIntervalMs,
         intervalMsMax: 1_000,
         share: config.scrapeShare,
+        grid: gridOfNode(config.nodeName, config.scrapeIntervalMs),
       },
       suspicion: { scrapes: config.suspectAfterScrapes, forMs: config.suspectAfterMs },
       engine,

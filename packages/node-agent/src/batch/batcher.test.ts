@@ -38,7 +38,7 @@ function setUp(bounds: Partial<BatchBounds> = {}) {
 }
 
 describe('the batcher', () => {
-  it('sends at once after a quiet window, then once per window', () => {
+  it('sends at once when all targets have reported, then once per window', () => {
     const { batcher, got } = setUp();
     batcher.take(reportFrame({ uid: 'a', seq: 1 }), undefined, 100);
     expect(batcher.dueMs()).toBeLessThanOrEqual(100);
@@ -50,6 +50,48 @@ describe('the batcher', () => {
     batcher.flush(110);
     expect(got.report('a')?.seq).toBe(2);
     expect(got.frames).toHaveLength(2);
+  });
+
+  it('sends the reports of targets that scrape together in one batch', () => {
+    const { batcher, got } = setUp();
+    const uids = ['a', 'b', 'c', 'd'];
+    const reportAt = (uid: string, seq: number, nowMs: number) =>
+      batcher.take(reportFrame({ uid, seq }), undefined, nowMs);
+    uids.forEach((uid, i) => void reportAt(uid, 1, 100 + i));
+    batcher.flush(120);
+    got.frames.length = 0;
+    reportAt('a', 2, 150);
+    expect(batcher.dueMs()).toBe(153);
+    reportAt('b', 2, 151.5);
+    expect(batcher.dueMs()).toBe(154.5);
+    reportAt('c', 2, 154);
+    batcher.flush(154);
+    expect(got.frames).toHaveLength(0);
+    reportAt('d', 2, 155);
+    batcher.flush(155);
+    expect(got.frames).toMatchObject([{ records: 4, kind: frameKind.changes }]);
+  });
+
+  it('does not wait for the last of them longer than the window', () => {
+    const { batcher } = setUp();
+    for (const uid of ['a', 'b', 'c']) {
+      batcher.take(reportFrame({ uid, seq: 1 }), undefined, 100);
+    }
+    batcher.flush(100);
+    for (let seq = 2; seq < 20; seq++) {
+      batcher.take(reportFrame({ uid: seq % 2 === 0 ? 'a' : 'b', seq }), undefined, 148 + seq);
+    }
+    expect(batcher.dueMs()).toBe(160);
+  });
+
+  it('makes a batch a keyframe when one is due soon', () => {
+    const { batcher, got } = setUp();
+    batcher.take(reportFrame({ uid: 'a', seq: 1 }), undefined, 100);
+    batcher.flush(100);
+    batcher.take(reportFrame({ uid: 'a', seq: 2 }), undefined, 960);
+    batcher.flush(960);
+    expect(got.frames.map((frame) => frame.kind)).toEqual([frameKind.changes, frameKind.keyframe]);
+    expect(batcher.dueMs()).toBe(1_960);
   });
 
   it('collapses several reports of one pod to the newest, and adds the time it held it', () => {

@@ -39,7 +39,9 @@ export class Batcher {
   readonly #sink: BatchSink;
   readonly #table: TargetTable;
   readonly #packer: Packer;
-  #waiting = false;
+  /** When the first and the latest of what waits came, ms; NaN: nothing waits. */
+  #waitingSinceMs = Number.NaN;
+  #lastTakenMs = Number.NaN;
   #wasConnected = false;
   #lastFlushMs = Number.NEGATIVE_INFINITY;
   #retryMs = Number.NEGATIVE_INFINITY;
@@ -60,16 +62,16 @@ export class Batcher {
   /** Applies a frame whole, or refuses it whole. See {@link TargetTable.take}. */
   take(frame: Uint8Array, peer: Uint8Array | undefined, nowMs: number, waitedMs = 0): TakeResult {
     const result = this.#table.take(frame, peer, nowMs, waitedMs);
-    if (result.status === 'taken') this.#waiting = true;
+    if (result.status === 'taken') {
+      if (!this.#waiting) this.#waitingSinceMs = nowMs;
+      this.#lastTakenMs = nowMs;
+    }
     return result;
   }
 
-  /** When {@link flush} wants to be called next, ms on the caller's clock. */
+  /** When {@link flush} wants to be called next, ms on the caller's clock; each take may change it. */
   dueMs(): number {
-    const changesMs = this.#waiting
-      ? this.#lastFlushMs + this.bounds.windowMs
-      : Number.POSITIVE_INFINITY;
-    return Math.max(Math.min(changesMs, this.#keyframeMs), this.#retryMs);
+    return Math.max(Math.min(this.#changesDueMs(), this.#keyframeMs), this.#retryMs);
   }
 
   /** Sends what is due. Calling it early or often does no harm. */
@@ -85,7 +87,7 @@ export class Batcher {
     const targets = this.#table.targets.values();
     let sent = true;
     // After a break the receivers may be others, or have forgotten: tell them everything.
-    if (nowMs >= this.#keyframeMs || !this.#wasConnected) {
+    if (nowMs >= this.#keyframeMs - this.bounds.keyframeEarlyMs || !this.#wasConnected) {
       this.#table.expire(nowMs);
       sent = this.#packer.sendKeyframe(targets, sink, nowMs);
       if (sent) {
@@ -95,8 +97,23 @@ export class Batcher {
     } else if (this.#waiting) sent = this.#packer.sendChanges(targets, sink, nowMs);
     this.#wasConnected = sent;
     if (sent) {
-      this.#waiting = false;
+      this.#waitingSinceMs = Number.NaN;
+      this.#table.waitingReports = 0;
       this.#lastFlushMs = nowMs;
     } else this.#retryMs = nowMs + this.bounds.retryMs;
+  }
+
+  get #waiting(): boolean {
+    return !Number.isNaN(this.#waitingSinceMs);
+  }
+
+  /** At once when all targets have reported; else after the burst, within the window. */
+  #changesDueMs(): number {
+    if (!this.#waiting) return Number.POSITIVE_INFINITY;
+    const { windowMs, quietMs } = this.bounds;
+    const allowedMs = this.#lastFlushMs + windowMs;
+    if (this.#table.waitingReports >= this.#table.targets.size) return allowedMs;
+    const wholeMs = Math.min(this.#waitingSinceMs + windowMs, this.#lastTakenMs + quietMs);
+    return Math.max(allowedMs, wholeMs);
   }
 }

@@ -2,10 +2,14 @@
 import { keyframeIntervalMs } from '@leadsman/wire';
 
 export interface BatchBounds {
-  /** Shortest distance of two batches, ms; after a longer silence the next goes out at once. */
+  /** Shortest distance of two batches, and longest time that a report waits for others, ms. */
   windowMs: number;
-  /** Distance of keyframes, ms. */
+  /** A batch leaves when no report has come for this long, ms. */
+  quietMs: number;
+  /** Longest distance of keyframes, ms. */
   keyframeMs: number;
+  /** A batch that leaves at most this long before a keyframe is due is one, ms. */
+  keyframeEarlyMs: number;
   /** A target whose sender has been silent for this long is forgotten, ms. */
   expireMs: number;
   /** Targets at once. */
@@ -17,7 +21,12 @@ export interface BatchBounds {
 export const batchBoundsDefault: BatchBounds = {
   // A tenth of the freshness budget of 75 ms, and at most 100 messages per second and node.
   windowMs: 10,
+  // The sidecars of a node scrape together (their grid), and their reports come within a few
+  // milliseconds: a gap of this length means that those which were to come have come.
+  quietMs: 3,
   keyframeMs: keyframeIntervalMs,
+  // One scrape interval: a keyframe then costs no message of its own.
+  keyframeEarlyMs: 50,
   // Sidecars repeat themselves each second: five silent seconds mean that one is gone or moved.
   expireMs: 5_000,
   // Kubernetes runs at most some 250 pods on a node; a pod has at most 8 serving ports.

@@ -6,6 +6,9 @@
  */
 import type { Batcher } from './batcher.ts';
 
+/** Node's timers have this grain, and fire late rather than early. */
+const timerGrainMs = 1;
+
 export class FlushLoop {
   readonly #batcher: Batcher;
   readonly #nowMs: () => number;
@@ -28,8 +31,7 @@ export class FlushLoop {
     clearTimeout(this.#timer);
     this.#armedMs = dueMs;
     const waitMs = dueMs - this.#nowMs();
-    // Timers have a grain of 1 ms and fire late rather than early.
-    if (waitMs < 1) this.#immediate = setImmediate(() => this.#fire());
+    if (waitMs < timerGrainMs) this.#immediate = setImmediate(() => this.#fire());
     else this.#timer = setTimeout(() => this.#fire(), waitMs);
   }
 
@@ -46,8 +48,11 @@ export class FlushLoop {
   #fire(): void {
     this.#immediate = undefined;
     this.#armedMs = Number.POSITIVE_INFINITY;
-    // A timer may fire a fraction of its grain before the time asked for.
-    this.#batcher.flush(Math.max(this.#nowMs(), this.#batcher.dueMs()));
+    const nowMs = this.#nowMs();
+    const dueMs = this.#batcher.dueMs();
+    // A timer may fire a fraction of its grain before the time asked for; what came meanwhile may
+    // have moved that time.
+    if (dueMs - nowMs < timerGrainMs) this.#batcher.flush(Math.max(nowMs, dueMs));
     this.wake();
   }
 }

@@ -35,6 +35,11 @@ const full: TakeResult = { status: 'full' };
 
 export class TargetTable {
   readonly targets = new Map<string, Target>();
+  /**
+   * Targets with a new report since whoever sends them set this to 0; too high after one of them
+   * ended or was sent in part, which only makes the next batch leave early.
+   */
+  waitingReports = 0;
   readonly #bounds: BatchBounds;
   readonly #counters: BatchCounters;
   readonly #reader = new FrameReader();
@@ -146,7 +151,9 @@ export class TargetTable {
       this.#counters.reports++;
       const epoch = reader.view.getFloat64(offset + reportOffset.epoch, true);
       const seq = reader.view.getFloat64(offset + reportOffset.seq, true);
+      const waited = target.report.waiting;
       if (!this.#put(target.report, target.reportOrder, epoch, seq, bytes, nowMs)) return;
+      if (!waited) this.waitingReports++;
       target.reportedMs = nowMs - waitedMs;
       target.gone.bytes = undefined;
       target.gone.waiting = false;
