@@ -13,7 +13,7 @@ export interface FleetPlan {
   podsPerNode: number;
   /** Distance of two scrapes of one pod, ms. */
   intervalMs: number;
-  /** How long a scrape with its parsing takes, ms: from the reading to the report. */
+  /** How long a scrape with its parsing takes on average, ms: from the reading to the report. */
   scrapeMs: number;
   /** Distance of two changes of an engine's numbers, ms. */
   changeMs: number;
@@ -25,6 +25,10 @@ export const servingPort = 8000;
 const countAt = metric.waitingRequests;
 /** Any share of a period that differs from pod to pod: the golden ratio spreads best. */
 const golden = 0.618_033_988_75;
+
+export function nodeNameOf(node: number): string {
+  return `node-${node}`;
+}
 
 export function podKeyOf(pod: number): Uint8Array {
   return podKeyFromUid(`bench-pod-${pod}`);

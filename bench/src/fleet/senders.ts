@@ -4,7 +4,8 @@
  *
  * What is left out, because two cores cannot carry a thousand of them: the sidecars' processes,
  * their scrapes and the HTTP hop to the agent (`footprint` measures these). A report appears here
- * at the moment when a sidecar would hand it over: `scrapeMs` after the engine's number was read.
+ * at the moment when a sidecar would hand it over: some `scrapeMs` after the engine's number was
+ * read.
  */
 import { randomBytes } from 'node:crypto';
 import { connectNats, type FrameSink, grpcSink, type NatsLink, natsSink } from '@leadsman/link';
@@ -12,6 +13,7 @@ import { Batcher, FlushLoop } from '@leadsman/node-agent';
 import { monotonicMs } from '@leadsman/service';
 import { nodeFramesSubject, podFramesSubject, senderIdBytes } from '@leadsman/wire';
 import type { SenderTask } from './messages.ts';
+import { nodeNameOf } from './plan.ts';
 
 /** What one connection sends for. */
 export interface Sender {
@@ -63,7 +65,7 @@ function counted(sink: FrameSink, counters: SenderCounters): FrameSink {
 
 /** A node's agent without its HTTP side. */
 export function agentSender(task: SenderTask, node: number, counters: SenderCounters): Sender {
-  const name = `node-${node}`;
+  const name = nodeNameOf(node);
   const outlet = openOutlet(task, name, nodeFramesSubject(task.subjectPrefix, name));
   const sink = counted(outlet.sink, counters);
   const batcher = new Batcher({
