@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 export const vllmVersion = '0.32.0';
 
 /** Size of the installed environment, PyTorch included; said before the download begins. */
-const installedGb = 9;
+const installedGb = 7;
 
 type Outcome = { python: string } | { problem: string };
 
