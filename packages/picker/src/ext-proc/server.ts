@@ -59,6 +59,8 @@ export interface ExtProcServer {
   readonly openSessions: number;
   /** HTTP requests in flight that this worker has picked for. */
   readonly requestsInFlight: number;
+  /** Body bytes and replies that wait in memory now; see `ByteBudget`. */
+  readonly heldBytes: number;
   setPools(pools: readonly PoolRoute[]): void;
   setIdentity(identity: TlsIdentity): void;
   /**
@@ -184,6 +186,9 @@ export async function startExtProcServer(
     },
     get requestsInFlight() {
       return registry.size;
+    },
+    get heldBytes() {
+      return budget.usedBytes;
     },
     setPools: (routes) => pools.setPools(routes),
     setIdentity: (identity) => transport.setIdentity(identity),
