@@ -4,6 +4,7 @@
  * when nothing, 1 % or everything changed.
  */
 import { createView, FrameIngest, ViewReader, ViewWriter } from '@leadsman/collector';
+import { Departures } from '@leadsman/collector/watch/departures';
 import { ViewFrames } from '@leadsman/collector/watch/view-frames';
 import {
   encodeAttributes,
@@ -44,7 +45,8 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
   const watchMs: number[] = [];
   // A group of watchers at 50 ms: its own reader, frames of all changes, a keyframe each second.
   const watched = new ViewReader(fleet.shared);
-  const watchFrames = new ViewFrames(watched, { id: new Uint8Array(16), epoch: 1 });
+  const nobodyLeft = new Departures(1);
+  const watchFrames = new ViewFrames(watched, nobodyLeft, { id: new Uint8Array(16), epoch: 1 });
   const measure = (changed: number, into: number[]) => {
     for (const frame of fleet.frames(0, changed, false)) ingest.receive(frame, 2);
     const beganMs = performance.now();
@@ -62,7 +64,7 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
     all.push((performance.now() - refreshedMs) * 1_000);
     const watchedMs = cpuMs();
     watched.refresh();
-    watchFrames.changes(2);
+    watchFrames.changes(0, 2);
     if (round % reportsPerSecond === 0) watchFrames.keyframe(2, true);
     watchMs.push(cpuMs() - watchedMs);
     measure(endpoints / 100, few);

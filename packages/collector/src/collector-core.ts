@@ -11,6 +11,7 @@ import { FeedWatch } from './ingest/feed-watch.ts';
 import { FrameIngest } from './ingest/frame-ingest.ts';
 import { type FeedState, feedState } from './view/layout.ts';
 import { ViewWriter } from './view/view-writer.ts';
+import type { Departures } from './watch/departures.ts';
 
 export interface CollectorCoreOptions {
   view: SharedArrayBuffer;
@@ -18,6 +19,8 @@ export interface CollectorCoreOptions {
   expireAfterMs: number;
   /** Keep rank numbers, for people. */
   keepRanks: boolean;
+  /** Takes note of who left, for watchers. */
+  departures?: Departures;
 }
 
 /** What a collector knows of itself: plain data for metrics, also across threads. */
@@ -53,6 +56,7 @@ export class CollectorCore {
       nowMs: deps.nowMs(),
       expireAfterMs: options.expireAfterMs,
       keepRanks: options.keepRanks,
+      ...(options.departures && { departures: options.departures }),
     });
     this.feed = new Feed(options.feed, deps);
   }

@@ -4,7 +4,7 @@
  *
  * ```
  *   0 16 B pod key   16 u16 serving port   18 6 B reserved (0)
- *  24 f64 epoch      32 f64 seq, above that of the last report
+ *  24 f64 epoch      32 f64 seq, at or above that of the last report
  * ```
  */
 import { WireError, wireErrorCode } from './error.ts';

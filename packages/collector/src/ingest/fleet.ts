@@ -16,6 +16,7 @@ import { decodeAttributes, reportOffset, targetText, WireError } from '@leadsman
 import { KeyIndex } from '../view/key-index.ts';
 import { attributesSlotBytes, bodyInt, bodyWord, bodyWords } from '../view/layout.ts';
 import type { ViewWriter } from '../view/view-writer.ts';
+import type { Departures } from '../watch/departures.ts';
 import type { IngestCounters } from './counters.ts';
 import { EarlyAttributes } from './early-attributes.ts';
 import { compareOrder, verdict } from './order.ts';
@@ -40,6 +41,8 @@ export interface FleetOptions {
   expireAfterMs: number;
   /** Keep the numbers of engine ranks, for people. */
   keepRanks: boolean;
+  /** Takes note of who left, for watchers. */
+  departures?: Departures | undefined;
 }
 
 export class Fleet {
@@ -50,6 +53,7 @@ export class Fleet {
   readonly #tombstones: Tombstones;
   readonly #early: EarlyAttributes;
   readonly #ranks: Map<number, Uint8Array> | undefined;
+  readonly #departures: Departures | undefined;
 
   /** Takes over what the view holds. */
   constructor(options: FleetOptions) {
@@ -57,6 +61,7 @@ export class Fleet {
     this.#counters = options.counters;
     this.#expireAfterMs = options.expireAfterMs;
     this.#ranks = options.keepRanks ? new Map() : undefined;
+    this.#departures = options.departures;
     this.#tombstones = new Tombstones(options.writer.slotsMax);
     this.#early = new EarlyAttributes(options.writer.slotsMax);
     this.#takeOver();
@@ -167,7 +172,10 @@ export class Fleet {
       this.#release(slot, port);
       this.#counters.goneEndpoints++;
     }
-    this.#tombstones.add(targetText(record, port), epoch, seq, nowMs);
+    // Also one that is unknown here: a watcher may know it from another replica.
+    if (this.#tombstones.add(targetText(record, port), epoch, seq, nowMs)) {
+      this.#departures?.add(alignedKey(record), 0, port, epoch, seq, nowMs);
+    }
   }
 
   /** Lets go of endpoints of which nothing newer came. */
@@ -181,6 +189,7 @@ export class Fleet {
       const seq = bodyFloats[at + bodyWord.report + seqWord]!;
       const port = bodyInts[at * 2 + bodyInt.report + portInt]! & 0xffff;
       this.#tombstones.add(this.#targetOf(slot, port), epoch, seq, nowMs);
+      this.#departures?.add(bodyInts, at * 2 + bodyKeyInt, port, epoch, seq, nowMs);
       this.#release(slot, port);
       this.#counters.expiredEndpoints++;
     }

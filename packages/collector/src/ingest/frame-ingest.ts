@@ -13,6 +13,7 @@ import { StallGuard } from '@leadsman/service';
 import { FrameReader, keyframeIntervalMs, recordType, WireError } from '@leadsman/wire';
 import { type FeedState, feedState } from '../view/layout.ts';
 import type { ViewWriter } from '../view/view-writer.ts';
+import type { Departures } from '../watch/departures.ts';
 import { createIngestCounters, type IngestCounters } from './counters.ts';
 import { expireAfterMsDefault, Fleet } from './fleet.ts';
 import { SenderTable } from './sender-table.ts';
@@ -25,6 +26,8 @@ export interface FrameIngestOptions {
   keepRanks?: boolean;
   /** Senders whose frame numbers are checked; default as many as there are slots. */
   sendersMax?: number;
+  /** Takes note of who left, for watchers; default nobody does. */
+  departures?: Departures;
 }
 
 export class FrameIngest {
@@ -47,6 +50,7 @@ export class FrameIngest {
       counters: this.counters,
       expireAfterMs: this.#expireAfterMs,
       keepRanks: options.keepRanks ?? false,
+      departures: options.departures,
     });
     this.#senders = new SenderTable(options.sendersMax ?? options.writer.slotsMax, this.counters);
     this.#stall = new StallGuard(options.nowMs);

@@ -33,16 +33,18 @@ export class Tombstones {
     return this.#byTarget.size;
   }
 
-  add(target: string, epoch: number, seq: number, nowMs: number): void {
+  /** `false` when what is noted already is as new. */
+  add(target: string, epoch: number, seq: number, nowMs: number): boolean {
     const old = this.#byTarget.get(target);
     if (old !== undefined && compareOrder(epoch, seq, old.epoch, old.seq, 0) !== verdict.newer) {
-      return;
+      return false;
     }
     this.#touch(target, { epoch, seq, leftAtMs: nowMs, heardAtMs: nowMs });
     if (this.#byTarget.size > this.#max) {
       const oldest = this.#byTarget.keys().next();
       if (oldest.done === false) this.#byTarget.delete(oldest.value);
     }
+    return true;
   }
 
   /**

@@ -13,6 +13,7 @@ import { CollectorCore } from '../collector-core.ts';
 import type { FeedConfig } from '../feed/feed-config.ts';
 import { registerCollectorMetrics, registerReadCounters } from '../metrics.ts';
 import { createView, type FeedState, feedState } from '../view/layout.ts';
+import { Departures } from '../watch/departures.ts';
 import { WatchServer } from '../watch/watch-server.ts';
 import type { CollectorConfig } from './config.ts';
 import { registerEndpointMetrics } from './endpoint-metrics.ts';
@@ -39,9 +40,11 @@ export async function startCollector(
   logger: Logger,
 ): Promise<CollectorService> {
   const view = createView({ slotsMax: config.endpointsMax });
+  const departures = new Departures(config.endpointsMax);
   const epoch = Date.now();
   const watchServer = new WatchServer({
     view,
+    departures,
     intervalMs: config.watchIntervalMs,
     watchersMax: config.watchersMax,
     synced: () => core.feedState === feedState.synced,
@@ -49,7 +52,13 @@ export async function startCollector(
     sender: () => ({ id: randomBytes(16), epoch }),
   });
   const core = new CollectorCore(
-    { view, feed: feedConfigOf(config), expireAfterMs: config.expireAfterMs, keepRanks: true },
+    {
+      view,
+      feed: feedConfigOf(config),
+      expireAfterMs: config.expireAfterMs,
+      keepRanks: true,
+      departures,
+    },
     { logger, nowMs: monotonicMs, random: Math.random, watch: watchServer.watch },
   );
   const registry = new Registry();
@@ -114,6 +123,11 @@ function registerWatchMetrics(registry: Registry, server: WatchServer): void {
     ['watch_frames_total', 'Frames sent to watchers.', () => server.counters.frames],
     ['watch_frame_bytes_total', 'Their bytes.', () => server.counters.frameBytes],
     ['watch_lags_total', 'Times a watcher was still busy.', () => server.counters.lags],
+    [
+      'watch_departures_missed_total',
+      'Departures that a watcher lagged too long to be told of.',
+      () => server.counters.missedDepartures,
+    ],
     ['watch_refused_total', 'Watchers sent away at once.', () => server.counters.refused],
     ['watch_ended_total', 'Watchers sent away as the feed was lost.', () => server.counters.ended],
   ]);

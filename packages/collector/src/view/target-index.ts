@@ -32,6 +32,11 @@ export class TargetIndex {
     return first >= 0 && this.#nextOfPod[first] === -1 ? first : -1;
   }
 
+  /** Whether exactly the endpoint with this pod key, at `words[key…key+3]`, and port has a slot. */
+  has(words: Int32Array, key: number, port: number): boolean {
+    return this.#slotByTarget.get(words, key, port) >= 0;
+  }
+
   /** Adds a slot whose pod key lies at `words[key…key+3]`. */
   add(words: Int32Array, key: number, port: number, slot: number): void {
     this.#slotByTarget.set(words, key, port, slot);

@@ -136,6 +136,11 @@ export class ViewReader {
     return this.#targets.slotOf(podKey, port);
   }
 
+  /** Whether exactly this endpoint has a slot; its pod key lies at `words[key…key+3]`. */
+  knows(words: Int32Array, key: number, port: number): boolean {
+    return this.#targets.has(words, key, port);
+  }
+
   /**
    * Writes the slot's numbers, {@link metricsCount} words in the order of `metric`, NaN = unknown.
    * `false`: the slot is empty, nothing was written.

@@ -9,7 +9,7 @@
  *
  * A change of replica cannot set the view back: reports are ordered by their own (epoch, seq), and
  * their ages include the time they were held by the collector. What an older replica lacks simply
- * comes with the next one's keyframe.
+ * comes with the next one's keyframe, and what has left by then is told before it.
  */
 import { Client, type ClientReadableStream } from '@grpc/grpc-js';
 import {

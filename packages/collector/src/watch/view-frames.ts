@@ -3,7 +3,11 @@
  * that senders use, so a watcher feeds them into its own view by the same ingest.
  *
  * The age a report leaves with is that of its numbers now, the time it lay in this view included.
- * An endpoint that left is told as `gone` with a sequence above its last report.
+ *
+ * Who left is told from the {@link Departures} that the ingest of this view notes, never guessed
+ * from slots: so with the order of the withdrawal itself, and to whoever was not looking when it
+ * happened. An endpoint that is back meanwhile is not told as gone, its newer report says all. For
+ * that the view must not be ahead of the reader: ingest and frames share one thread.
  *
  * Frames for all watchers are numbered one after the other. Those made for some (a newcomer, one
  * that fell behind) carry the latest of these numbers, so that nobody counts a loss that was none.
@@ -12,48 +16,52 @@
  * people, who ask the collector itself.
  */
 import {
-  encodeGone,
   type FrameSender,
   FrameWriter,
   frameKind,
   frameOffset,
   goneBytes,
   recordType,
-  reportOffset,
 } from '@leadsman/wire';
 import type { ViewReader } from '../view/view-reader.ts';
+import type { Departures } from './departures.ts';
 
 /** A frame that leaves a socket within a few ms even at 1 Gbit/s. */
 const watchFrameBytesMax = 262_144;
 
-/** What watchers were last told of a slot. */
-interface Told {
-  generation: number;
-  attributesVersion: number;
-  podKey: Uint8Array;
-  port: number;
-  epoch: number;
-  seq: number;
-}
-
 export class ViewFrames {
   readonly #reader: ViewReader;
   readonly #writer: FrameWriter;
-  readonly #told: (Told | undefined)[] = [];
+  readonly #departures: Departures;
+  /** Per slot, of which use and with which attributes watchers were told last. */
+  #generations = new Int32Array(64);
+  #attributesVersions = new Int32Array(64);
   #frames: Uint8Array[] = [];
   /** Number of the latest frame that was for all. */
   #seq = 1;
 
-  constructor(reader: ViewReader, sender: FrameSender) {
+  constructor(reader: ViewReader, departures: Departures, sender: FrameSender) {
     this.#reader = reader;
+    this.#departures = departures;
     this.#writer = new FrameWriter(sender, watchFrameBytesMax);
   }
 
-  /** Frames of what the reader's last refresh changed; to be called once per refresh. */
-  changes(nowMs: number): Uint8Array[] {
+  /**
+   * Frames of who left since departure `from`, and of what the reader's last refresh changed; to be
+   * called once per refresh.
+   */
+  changes(from: number, nowMs: number): Uint8Array[] {
+    this.#gone(from);
+    this.#reserve(this.#reader.slots);
     const { changed, changedCount } = this.#reader;
     for (let i = 0; i < changedCount; i++) this.#change(changed[i]!, nowMs);
     return this.#finish(frameKind.changes, true);
+  }
+
+  /** Frames for one watcher: who left since departure `from`; none when nobody did. */
+  departed(from: number): Uint8Array[] {
+    this.#gone(from);
+    return this.#finish(frameKind.changes, false);
   }
 
   /** Frames for one watcher: of the slots marked in `dirty`, without those that left. */
@@ -76,45 +84,32 @@ export class ViewFrames {
     return this.#finish(frameKind.keyframe, forAll);
   }
 
+  #gone(from: number): void {
+    const departures = this.#departures;
+    for (let n = Math.max(from, departures.oldest); n < departures.count; n++) {
+      const key = departures.keyAt(n);
+      if (this.#reader.knows(departures.words, key, departures.port(n))) continue;
+      this.#append(recordType.gone, departures.record(n), goneBytes);
+    }
+  }
+
   #change(slot: number, nowMs: number): void {
     const reader = this.#reader;
-    const told = this.#told[slot];
-    const used = reader.isUsed(slot);
-    const sameUse = used && told?.generation === reader.generation(slot);
-    if (told !== undefined && !sameUse) {
-      this.#append(recordType.gone, encodeGone({ ...told, seq: told.seq + 1 }), goneBytes);
-      this.#told[slot] = undefined;
-    }
-    if (!used) return;
+    if (!reader.isUsed(slot)) return;
     this.#report(slot, nowMs);
-    const attributesVersion = reader.attributesVersion(slot);
-    if (!sameUse || told?.attributesVersion !== attributesVersion) this.#attributes(slot);
-    this.#tell(slot, attributesVersion);
+    const generation = reader.generation(slot);
+    const version = reader.attributesVersion(slot);
+    const isTold =
+      this.#generations[slot] === generation && this.#attributesVersions[slot] === version;
+    if (isTold) return;
+    this.#attributes(slot);
+    this.#generations[slot] = generation;
+    this.#attributesVersions[slot] = version;
   }
 
   #whole(slot: number, nowMs: number): void {
     this.#report(slot, nowMs);
     this.#attributes(slot);
-  }
-
-  #tell(slot: number, attributesVersion: number): void {
-    const reader = this.#reader;
-    const told = this.#told[slot];
-    if (told !== undefined) {
-      told.attributesVersion = attributesVersion;
-      told.epoch = reader.epoch(slot);
-      told.seq = reader.seq(slot);
-      return;
-    }
-    const report = reader.reportBytes(slot);
-    this.#told[slot] = {
-      generation: reader.generation(slot),
-      attributesVersion,
-      podKey: report.slice(reportOffset.podKey, reportOffset.podKey + 16),
-      port: reader.port(slot),
-      epoch: reader.epoch(slot),
-      seq: reader.seq(slot),
-    };
   }
 
   #report(slot: number, nowMs: number): void {
@@ -153,4 +148,17 @@ export class ViewFrames {
     }
     return frames;
   }
+
+  #reserve(slots: number): void {
+    if (slots <= this.#generations.length) return;
+    const size = Math.min(this.#reader.slotsMax, 2 ** Math.ceil(Math.log2(slots)));
+    this.#generations = grown(this.#generations, size);
+    this.#attributesVersions = grown(this.#attributesVersions, size);
+  }
+}
+
+function grown(old: Int32Array, size: number): Int32Array<ArrayBuffer> {
+  const next = new Int32Array(size);
+  next.set(old);
+  return next;
 }

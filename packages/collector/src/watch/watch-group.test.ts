@@ -7,6 +7,7 @@ import { goneRecord, reportRecord, SampleSender } from '../sample-frame.ts';
 import { createView } from '../view/layout.ts';
 import { ViewReader } from '../view/view-reader.ts';
 import { ViewWriter } from '../view/view-writer.ts';
+import { Departures } from './departures.ts';
 import { WatchGroup } from './watch-group.ts';
 
 /** A call whose frames stay under way for as long as the test says. */
@@ -32,11 +33,13 @@ class SampleCall extends EventEmitter {
   }
 }
 
-function setup() {
+function setup(departuresMax = 64) {
   const view = createView({ slotsMax: 64 });
-  const ingest = new FrameIngest({ writer: new ViewWriter(view), nowMs: 0 });
-  const counters = { frames: 0, frameBytes: 0, lags: 0 };
-  const group = new WatchGroup(view, { id: new Uint8Array(16), epoch: 1 }, counters);
+  const departures = new Departures(departuresMax);
+  const ingest = new FrameIngest({ writer: new ViewWriter(view), nowMs: 0, departures });
+  const counters = { frames: 0, frameBytes: 0, lags: 0, missedDepartures: 0 };
+  const sender0 = { id: new Uint8Array(16), epoch: 1 };
+  const group = new WatchGroup({ view, departures, sender: sender0, counters });
   const sender = new SampleSender();
   const add = () => {
     const call = new SampleCall();
@@ -45,7 +48,9 @@ function setup() {
   };
   const report = (uid: string, seq: number) =>
     ingest.receive(sender.frame([reportRecord({ uid, seq })]), 0);
-  return { ingest, counters, group, sender, add, report };
+  const gone = (uid: string, seq: number, nowMs = 0) =>
+    ingest.receive(sender.frame([goneRecord({ uid, seq })]), nowMs);
+  return { ingest, counters, group, sender, add, report, gone };
 }
 
 test('a slow watcher is told the newest when it has caught up, and nothing in between', () => {
@@ -134,4 +139,73 @@ test('the age a watcher sees includes the time the report was held', () => {
   call.reader.refresh();
   // Received at 0 of this watcher's own clock.
   expect(call.reader.measuredAtMs(0)).toBe(-1_040);
+});
+
+test('a watcher that was slow is told who left meanwhile as soon as it has caught up', () => {
+  const { group, add, report, gone } = setup();
+  const slow = add();
+  for (const uid of ['pod-a', 'pod-b', 'pod-c', 'pod-d']) report(uid, 1);
+  group.tick(0);
+  slow.writableLength = 1;
+  gone('pod-a', 2);
+  group.tick(10);
+  // One slot is used again, by an endpoint that leaves as well, and then by another.
+  report('pod-e', 1);
+  group.tick(20);
+  gone('pod-e', 2);
+  gone('pod-b', 2);
+  report('pod-f', 1);
+  // One left and is back.
+  gone('pod-c', 2);
+  report('pod-c', 3);
+  group.tick(30);
+  expect([slow.seq('pod-a'), slow.seq('pod-b')]).toEqual([1, 1]);
+  slow.writableLength = 0;
+  group.tick(40);
+  const seqs = ['a', 'b', 'c', 'd', 'e', 'f'].map((name) => slow.seq(`pod-${name}`));
+  expect(seqs).toEqual([0, 0, 3, 1, 0, 1]);
+});
+
+test('who left is told with the order of the withdrawal, above what this replica had seen', () => {
+  const { group, add, report, gone } = setup();
+  const call = add();
+  report('pod-a', 40);
+  group.tick(0);
+  // The watcher knows more, from another replica.
+  call.ingest.receive(new SampleSender(7).frame([reportRecord({ uid: 'pod-a', seq: 50 })]), 0);
+  gone('pod-a', 51);
+  group.tick(10);
+  expect(call.seq('pod-a')).toBe(0);
+});
+
+test('a newcomer is told who left lately, and keeps what is merely unknown here', () => {
+  const { group, add, report, gone } = setup();
+  report('pod-old', 1);
+  gone('pod-old', 2, -60_001);
+  report('pod-a', 1);
+  gone('pod-a', 2, -59_990);
+  gone('pod-never-seen', 7, -1);
+  report('pod-b', 1);
+  group.tick(0);
+  const call = add();
+  const pods = ['pod-old', 'pod-a', 'pod-never-seen', 'pod-other', 'pod-b'];
+  // As another replica had told it.
+  const known = pods.map((uid) => reportRecord({ uid, seq: uid === 'pod-never-seen' ? 6 : 1 }));
+  call.ingest.receive(new SampleSender(7).frame(known), 0);
+  group.tick(10);
+  expect(pods.map((uid) => call.seq(uid))).toEqual([1, 0, 0, 1, 1]);
+});
+
+test('departures beyond the bound are counted by whoever missed them', () => {
+  const { group, add, report, gone, counters } = setup(2);
+  const slow = add();
+  for (let i = 0; i < 5; i++) report(`pod-${i}`, 1);
+  group.tick(0);
+  slow.writableLength = 1;
+  for (let i = 0; i < 5; i++) gone(`pod-${i}`, 2);
+  group.tick(10);
+  slow.writableLength = 0;
+  group.tick(20);
+  expect([0, 1, 2, 3, 4].map((i) => slow.seq(`pod-${i}`))).toEqual([1, 1, 1, 0, 0]);
+  expect(counters.missedDepartures).toBe(3);
 });

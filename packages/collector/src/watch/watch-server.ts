@@ -8,10 +8,13 @@
 import { status } from '@grpc/grpc-js';
 import type { WatchCall } from '@leadsman/link';
 import type { FrameSender } from '@leadsman/wire';
+import type { Departures } from './departures.ts';
 import { type WatchCounters, WatchGroup } from './watch-group.ts';
 
 export interface WatchServerOptions {
   view: SharedArrayBuffer;
+  /** Who left the view, noted by the ingest that fills it. */
+  departures: Departures;
   /** Distance of two frames for watchers that leave it to us, ms. */
   intervalMs: number;
   watchersMax: number;
@@ -33,6 +36,7 @@ export class WatchServer {
     frames: 0,
     frameBytes: 0,
     lags: 0,
+    missedDepartures: 0,
     refused: 0,
     ended: 0,
   };
@@ -90,8 +94,8 @@ export class WatchServer {
   }
 
   #open(intervalMs: number) {
-    const { view, sender, nowMs } = this.#options;
-    const group = new WatchGroup(view, sender(), this.counters);
+    const { view, departures, sender, nowMs } = this.#options;
+    const group = new WatchGroup({ view, departures, sender: sender(), counters: this.counters });
     const timer = setInterval(() => {
       const now = nowMs();
       if (this.#options.synced()) this.#syncedMs = now;

@@ -10,6 +10,7 @@ import type { SampleOptions } from '../sample-report.ts';
 import { createView, feedState } from '../view/layout.ts';
 import { ViewReader } from '../view/view-reader.ts';
 import { ViewWriter } from '../view/view-writer.ts';
+import { Departures } from './departures.ts';
 import { RemoteFeed } from './remote-feed.ts';
 import { WatchServer } from './watch-server.ts';
 
@@ -24,9 +25,11 @@ const keyOf = (uid: string) => podKeyText(podKeyFromUid(uid));
 /** A view with its ingest and its reader; ticks keep it from believing that it stood still. */
 class SampleView {
   readonly shared = createView({ slotsMax: 64 });
+  readonly departures = new Departures(64);
   readonly ingest = new FrameIngest({
     writer: new ViewWriter(this.shared),
     nowMs: monotonicMs(),
+    departures: this.departures,
   });
   readonly reader = new ViewReader(this.shared);
   readonly sender = new SampleSender();
@@ -57,6 +60,7 @@ async function startReplica() {
   const replica = { view, synced: true, address: '', stop: async () => {} };
   const watch = new WatchServer({
     view: view.shared,
+    departures: view.departures,
     intervalMs: 10,
     watchersMax: 4,
     synced: () => replica.synced,
@@ -133,6 +137,23 @@ test('a watcher goes to another replica and its view never goes back', async () 
   behind.view.report({ seq: 51 });
   await until(() => watched.seq() === 51, 'news from the second replica');
   expect(feed.counters.failovers).toBe(1);
+});
+
+test('what left while a watcher changed replicas leaves with the first frames of the next', async () => {
+  const first = await startReplica();
+  const second = await startReplica();
+  for (const { view } of [first, second]) {
+    view.report({ uid: 'pod-a', seq: 5 });
+    view.report({ uid: 'pod-b', seq: 5 });
+  }
+  const { view: watched } = watchFrom([first.address, second.address]);
+  await until(() => watched.seq('pod-a') === 5 && watched.seq('pod-b') === 5, 'both endpoints');
+  const withdrawal = second.view.sender.frame([goneRecord({ uid: 'pod-a', seq: 6 })]);
+  second.view.ingest.receive(withdrawal, monotonicMs());
+  await first.stop();
+  await until(() => watched.seq('pod-a') === 0, 'the withdrawal');
+  expect(watched.seq('pod-b')).toBe(5);
+  expect(watched.ingest.counters.expiredEndpoints).toBe(0);
 });
 
 test('a replica whose view is not whole is passed over, and left when its feed is lost', async () => {
