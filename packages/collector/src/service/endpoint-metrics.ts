@@ -5,13 +5,16 @@
  * The series are made from the view at each scrape and belong to that scrape only, so those of an
  * endpoint are gone with it, and nothing accumulates under churn. Labels are what Kubernetes says
  * of the pod; none comes from requests.
+ *
+ * `uid` and `port` identify a slot of the view, so a series is always of one incarnation: a pod of
+ * a StatefulSet comes back under its old name while the former one may still await its expiry.
  */
 import { metric } from '@leadsman/wire';
 import { Gauge, type Registry } from 'prom-client';
 import { stateOf } from '../view/endpoint-state.ts';
 import { ViewReader } from '../view/view-reader.ts';
 
-const labelNames = ['namespace', 'pod', 'port'] as const;
+const labelNames = ['namespace', 'pod', 'uid', 'port'] as const;
 type Labels = Record<(typeof labelNames)[number], string | number>;
 
 const shown: readonly [number, string, string][] = [
@@ -80,9 +83,11 @@ export function registerEndpointMetrics(
 
 function labelsOf(reader: ViewReader, slot: number): Labels {
   const attributes = reader.attributes(slot);
+  const uid = reader.podKey(slot);
   return {
     namespace: attributes?.namespace ?? '',
-    pod: attributes?.podName || reader.podKey(slot),
+    pod: attributes?.podName || uid,
+    uid,
     port: reader.port(slot),
   };
 }

@@ -1,7 +1,7 @@
 import { grpcSink } from '@leadsman/link';
 import { createLogger, readConfig } from '@leadsman/service';
 import { waitUntil } from '@leadsman/testing';
-import { reason } from '@leadsman/wire';
+import { podKeyFromUid, podKeyText, reason } from '@leadsman/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
   attributesRecord,
@@ -96,8 +96,9 @@ test('it is ready when the feed is whole, and says what is missing before', asyn
 });
 
 test('gauges of an endpoint are on /metrics while it is in the view', async () => {
-  const line =
-    'leadsman_endpoint_running_requests{namespace="default",pod="engine-0",port="8000"} 3';
+  const uid = podKeyText(podKeyFromUid('pod-a'));
+  const labels = `{namespace="default",pod="engine-0",uid="${uid}",port="8000"}`;
+  const line = `leadsman_endpoint_running_requests${labels} 3`;
   const shown = async () => (await (await get('/metrics')).text()).includes(line);
   await send([reportRecord({ value: 3 }), attributesRecord()], 1);
   expect(await shown()).toBe(true);
