@@ -1,9 +1,28 @@
+import type { NatsCounters } from '@leadsman/link';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { CollectorSnapshot } from './collector-core.ts';
 import { createIngestCounters } from './ingest/counters.ts';
 import { registerCollectorMetrics } from './metrics.ts';
 import { feedState } from './view/layout.ts';
+
+const natsCounters: NatsCounters = {
+  connects: 9,
+  reconnects: 8,
+  disconnects: 8,
+  connectErrors: 0,
+  authErrors: 0,
+  permissionErrors: 9,
+  published: 0,
+  publishedBytes: 0,
+  received: 0,
+  receivedBytes: 0,
+  droppedOffline: 0,
+  droppedStalled: 0,
+  droppedTooLarge: 0,
+  droppedLate: 0,
+  handlerErrors: 0,
+};
 
 const snapshot: CollectorSnapshot = {
   ingest: { ...createIngestCounters(), frames: 7, olderReports: 3 },
@@ -12,8 +31,8 @@ const snapshot: CollectorSnapshot = {
   senders: 1,
   notes: 0,
   feed: feedState.synced,
-  tornSlots: 0,
-  nats: undefined,
+  tornSlots: 1,
+  nats: { connected: true, roundTripMs: 3, counters: natsCounters },
   direct: { streams: 4, refusedStreams: 5, failedStreams: 6 },
   remote: undefined,
 };
@@ -24,6 +43,9 @@ test('what a collector refused or lost is on its metrics page', async () => {
   const text = await registry.metrics();
   expect(text).toContain('leadsman_collector_frames_total 7');
   expect(text).toContain('leadsman_collector_reports_total{result="older"} 3');
+  expect(text).toContain('leadsman_collector_torn_slots 1');
+  expect(text).toContain('leadsman_collector_nats_disconnects_total 8');
+  expect(text).toContain('leadsman_collector_nats_permission_errors_total 9');
   expect(text).toContain('leadsman_collector_direct_streams 4');
   expect(text).toContain('leadsman_collector_direct_streams_refused_total 5');
   expect(text).toContain('leadsman_collector_direct_streams_failed_total 6');

@@ -90,6 +90,11 @@ function registerGauges(registry: Registry, snapshot: () => CollectorSnapshot | 
       'Endpoints remembered outside the view: left, or not yet reported.',
       (of) => of.notes,
     ],
+    [
+      'torn_slots',
+      'Slots emptied when this collector thread took the view over.',
+      (of) => of.tornSlots,
+    ],
     ['feed_synced', '1 while the feed is whole.', (of) => Number(of.feed === feedState.synced)],
     ['direct_streams', 'Senders connected directly.', (of) => of.direct?.streams ?? 0],
     ['nats_connected', '1 while connected to NATS.', (of) => Number(of.nats?.connected ?? false)],
@@ -112,6 +117,17 @@ function registerGauges(registry: Registry, snapshot: () => CollectorSnapshot | 
 function registerLinkCounters(registry: Registry, snapshot: () => CollectorSnapshot | undefined) {
   const counters: readonly [string, string, (of: CollectorSnapshot) => number | undefined][] = [
     ['nats_reconnects_total', 'Connections after the first.', (of) => of.nats?.counters.reconnects],
+    ['nats_disconnects_total', 'Connections that ended.', (of) => of.nats?.counters.disconnects],
+    [
+      'nats_connect_errors_total',
+      'Attempts that failed, credentials left out.',
+      (of) => of.nats?.counters.connectErrors,
+    ],
+    [
+      'nats_permission_errors_total',
+      'Subjects refused to this user.',
+      (of) => of.nats?.counters.permissionErrors,
+    ],
     ['nats_auth_errors_total', 'Refused credentials.', (of) => of.nats?.counters.authErrors],
     [
       'nats_dropped_late_total',

@@ -1,7 +1,7 @@
 /**
- * The sidecar's own metrics, and the engine's numbers under one name whatever the engine: gauges
+ * The sidecar's own metrics, and the engine's numbers under one name whatever the engine:
  * `leadsman_engine_…`. All are read when a scrape of the sidecar asks; a number that is unknown
- * has no series, rather than a 0.
+ * has no series, rather than a 0. Units are Prometheus's base units, whatever they are on the wire.
  */
 import type { Target, TargetCounters } from '@leadsman/scrape';
 import {
@@ -136,13 +136,13 @@ function registerEngineMetrics(registry: Registry, { targets, nowMs }: MetricSou
   const registers = [registry];
   const labelNames = ['port', 'engine'];
   new Gauge({
-    name: 'leadsman_engine_age_ms',
+    name: 'leadsman_engine_age_seconds',
     help: 'Age of the newest numbers.',
     labelNames,
     registers,
     collect() {
       this.reset();
-      for (const target of targets) this.set(labelsOf(target), target.state.ageMs(nowMs()));
+      for (const target of targets) this.set(labelsOf(target), target.state.ageMs(nowMs()) / 1_000);
     },
   });
   new Gauge({
@@ -155,24 +155,64 @@ function registerEngineMetrics(registry: Registry, { targets, nowMs }: MetricSou
       for (const target of targets) this.set(labelsOf(target), target.state.suspect ? 1 : 0);
     },
   });
-  for (const name of metricNames) {
-    new Gauge({
-      name: `leadsman_engine_${snakeCase(name)}`,
-      help: `Normalised ${name} of the engine.`,
-      labelNames,
-      registers,
+  for (const name of metricNames) registerNumber(registry, targets, name);
+}
+
+/** One number of the engines. What they count since their start falls to 0 with them. */
+function registerNumber(registry: Registry, targets: readonly Target[], number: MetricName): void {
+  const { name, scale } = shownAs(number);
+  const options = {
+    name: `leadsman_engine_${name}`,
+    help: `Normalised ${number} of the engine.`,
+    labelNames: ['port', 'engine'],
+    registers: [registry],
+  };
+  const each = (show: (labels: EngineLabels, value: number) => void) => {
+    for (const target of targets) {
+      const value = target.state.metrics[metric[number]] ?? Number.NaN;
+      if (!Number.isNaN(value)) show(labelsOf(target), value * scale);
+    }
+  };
+  if (name.endsWith('_total')) {
+    new Counter({
+      ...options,
       collect() {
         this.reset();
-        for (const target of targets) {
-          const value = target.state.metrics[metric[name]] ?? Number.NaN;
-          if (!Number.isNaN(value)) this.set(labelsOf(target), value);
-        }
+        each((labels, value) => this.inc(labels, value));
+      },
+    });
+  } else {
+    new Gauge({
+      ...options,
+      collect() {
+        this.reset();
+        each((labels, value) => this.set(labels, value));
       },
     });
   }
 }
 
-function labelsOf(target: Target): { port: string; engine: string } {
+/** Sums and numbers of histograms, whose suffixes belong to whole histograms on a page. */
+const shownTotals: Partial<Record<MetricName, string>> = {
+  ttftSecondsSum: 'ttft_seconds_total',
+  ttftCount: 'ttft_samples_total',
+  interTokenSecondsSum: 'inter_token_seconds_total',
+  interTokenCount: 'inter_token_samples_total',
+};
+
+/** Rest of the name on the page, and what to multiply the number by. */
+function shownAs(number: MetricName): { name: string; scale: number } {
+  const name = shownTotals[number] ?? snakeCase(number);
+  if (name.endsWith('_ms')) return { name: name.replace(/_ms$/, '_seconds'), scale: 0.001 };
+  return { name, scale: 1 };
+}
+
+interface EngineLabels extends Record<string, string> {
+  port: string;
+  engine: string;
+}
+
+function labelsOf(target: Target): EngineLabels {
   return { port: String(target.state.identity.port), engine: target.engine ?? 'unknown' };
 }
 

@@ -172,6 +172,13 @@ describe('the sidecar', () => {
     expect(text).toMatch(/^leadsman_sidecar_scrapes_total\{outcome="ok"\} [1-9]/m);
     expect(text).toMatch(/^leadsman_engine_running_requests\{port="8000",engine="vllm"\} 0$/m);
     expect(text).not.toMatch(/^leadsman_engine_swapped_requests\{/m);
+    // Base units and types, whatever a report has.
+    const [, intervalS] = /^leadsman_engine_scrape_interval_seconds\{.*\} (.+)$/m.exec(text) ?? [];
+    // Between 50 ms and a second.
+    expect(Number(intervalS)).toBeLessThanOrEqual(1);
+    expect(text).toMatch(/^leadsman_engine_age_seconds\{.*\} \d/m);
+    expect(text).toMatch(/^# TYPE leadsman_engine_prompt_tokens_total counter$/m);
+    expect(text).not.toMatch(/^leadsman_\w+_ms\b/m);
     expect((await get(sidecar, '/readyz')).status).toBe(200);
     expect((await get(sidecar, '/healthz')).status).toBe(200);
   });

@@ -7,6 +7,7 @@ import type { NatsLink } from './link.ts';
 const counters: readonly [keyof NatsCounters, string, string][] = [
   ['connects', 'connects_total', 'Connections made.'],
   ['reconnects', 'reconnects_total', 'Connections made after the first.'],
+  ['disconnects', 'disconnects_total', 'Connections that ended.'],
   ['connectErrors', 'connect_errors_total', 'Attempts that failed, credentials left out.'],
   ['authErrors', 'auth_errors_total', 'Credentials refused, expired or unreadable.'],
   ['permissionErrors', 'permission_errors_total', 'Subjects refused to this user.'],

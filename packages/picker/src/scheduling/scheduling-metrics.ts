@@ -108,8 +108,11 @@ function registerReplicas(registry: Registry, hub: SchedulingHub, clock: () => n
   single(registry, 'replicas_ignored', 'Other replicas whose requests are too late to count', () =>
     [...exchange.replicas.values()].reduce((late, { isCounted }) => late + (isCounted ? 0 : 1), 0),
   );
-  single(registry, 'replica_delay_ms', 'Delay of the slowest replica, ms', () =>
-    exchange.delayMs(clock()),
+  single(
+    registry,
+    'replica_delay_seconds',
+    'Delay of the slowest replica',
+    () => exchange.delayMs(clock()) / 1_000,
   );
   const { counters, sender } = exchange;
   single(registry, 'replica_messages_total', 'Messages taken', () => counters.messages);
