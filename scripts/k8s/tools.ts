@@ -80,21 +80,27 @@ function findPromtool(say: (line: string) => void): string {
     if (isExecutable(named)) return named;
     throw new Error(`PROMTOOL_BIN=${named} is not an executable file`);
   }
-  return (
-    onPath('promtool') ??
-    cached('promtool', debianRelease(), (folder) => {
-      say('fetching promtool (from the Debian package prometheus, once per user)');
-      const unpacked = join(folder, 'package');
-      mkdirSync(unpacked);
-      run('apt-get', ['update', '-q'], {});
-      // apt hands the download to a user of its own where that user may write.
-      run('apt-get', ['download', '-q', 'prometheus'], { cwd: unpacked });
-      const [file = ''] = readdirSync(unpacked);
-      run('dpkg-deb', ['-x', file, '.'], { cwd: unpacked });
-      copyFileSync(join(unpacked, 'usr/bin/promtool'), join(folder, 'promtool'));
-      rmSync(unpacked, { recursive: true });
-    })
-  );
+  const found = onPath('promtool');
+  if (found !== undefined) return found;
+  try {
+    return cached('promtool', debianRelease(), (folder) => unpackPromtool(folder, say));
+  } catch (error) {
+    throw new Error(
+      `${(error as Error).message}. Install promtool, or set PROMTOOL_BIN to its path`,
+    );
+  }
+}
+
+function unpackPromtool(folder: string, say: (line: string) => void): void {
+  say('fetching promtool (from the Debian package prometheus, once per user)');
+  const unpacked = join(folder, 'package');
+  mkdirSync(unpacked);
+  run('apt-get', ['update', '-q'], {});
+  run('apt-get', ['download', '-q', 'prometheus'], { cwd: unpacked });
+  const [file = ''] = readdirSync(unpacked);
+  run('dpkg-deb', ['-x', file, '.'], { cwd: unpacked });
+  copyFileSync(join(unpacked, 'usr/bin/promtool'), join(folder, 'promtool'));
+  rmSync(unpacked, { recursive: true });
 }
 
 /** Such as `debian-12`: which promtool there is depends on it. */
