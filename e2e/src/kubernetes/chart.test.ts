@@ -103,6 +103,10 @@ describe('the chart', () => {
     ['an unknown exporter mode', { exporter: { mode: 'both' } }],
     ['a variable that is not ours', { sidecar: { env: { PATH: '/' } } }],
     ['nowhere to send reports to', { picker: { enabled: false } }],
+    ['a misspelt value of NATS', { nats: { urls: 'nats://nats:4222' } }],
+    ['an image digest that is none', { image: { digest: 'latest' } }],
+    ['a drain that no picker takes', { picker: { drainSeconds: 3_600 } }],
+    ['cert-manager without an issuer', { injector: { certificate: { source: 'certManager' } } }],
   ])('refuses %s', async (_, values) => {
     await expect(renderChart({ name: 'leadsman', namespace: 'chart' }, values)).rejects.toThrow();
   });

@@ -72,13 +72,14 @@ function checkAll(manifests: readonly Manifest[]): string[] {
   return seen.sort();
 }
 
-it('the dashboards ask only for metrics that exist', async () => {
-  const values = { dashboards: { enabled: true } };
-  const board = (await renderChart({ name: 'lm', namespace: 'n' }, values)).find(
-    ({ data }) => data?.['leadsman.json'] !== undefined,
-  );
-  const named = new Set(String(board?.data['leadsman.json']).match(/leadsman_[a-z0-9_]+/g));
-  expect(named.size).toBeGreaterThan(5);
+it('dashboards and alert rules ask only for metrics that exist', async () => {
+  const values = { dashboards: { enabled: true }, alerts: { enabled: true } };
+  const manifests = await renderChart({ name: 'lm', namespace: 'n' }, values);
+  const board = manifests.find(({ data }) => data?.['leadsman.json'] !== undefined);
+  const rules = manifests.find(({ kind }) => kind === 'PrometheusRule');
+  const text = `${board?.data['leadsman.json']} ${JSON.stringify(rules?.spec)}`;
+  const named = new Set(text.match(/leadsman_[a-z0-9_]+/g));
+  expect(named.size).toBeGreaterThan(15);
   const { stdout } = await run(
     'git',
     ['grep', '-hoE', 'leadsman_[a-z0-9_]+', '--', 'packages/*.ts'],

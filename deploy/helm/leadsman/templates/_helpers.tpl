@@ -15,6 +15,7 @@
 
 {{- define "leadsman.image" -}}
 {{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- with .Values.image.digest }}@{{ . }}{{ end -}}
 {{- end -}}
 
 {{/* Usage: include "leadsman.labels" (list $ "picker") */}}
@@ -129,11 +130,32 @@ capabilities:
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
 {{- end -}}
 
-{{- define "leadsman.extraEnv" -}}
-{{- range $name, $value := . }}
+{{/*
+Variables of a container: ours, and those of the values, which take the place of ours. A name that
+is given twice is refused by server-side apply.
+Usage: include "leadsman.env" (list (include "leadsman.pickerEnv" .) .Values.picker.env)
+*/}}
+{{- define "leadsman.env" -}}
+{{- $given := index . 1 -}}
+{{- range index . 0 | fromYamlArray }}
+{{- if not (hasKey $given .name) }}
+- {{ toYaml . | nindent 2 | trim }}
+{{- end }}
+{{- end }}
+{{- range $name, $value := $given }}
 - name: {{ $name }}
   value: {{ $value | quote }}
 {{- end }}
+{{- end -}}
+
+{{/* Replicas of what needs no setting for it stand on different nodes where they can. */}}
+{{- define "leadsman.spread" -}}
+topologySpreadConstraints:
+  - maxSkew: 1
+    topologyKey: kubernetes.io/hostname
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "leadsman.selectorLabels" . | nindent 8 }}
 {{- end -}}
 
 {{- define "leadsman.probes" -}}
@@ -163,8 +185,20 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end -}}
 
-{{/* Environment of every injected sidecar, as a map. */}}
+{{/* Environment of every injected sidecar, as a map: ours, and over it that of the values. */}}
 {{- define "leadsman.sidecarEnv" -}}
+{{- $env := include "leadsman.sidecarOwnEnv" . | fromYaml -}}
+{{- range $name, $value := .Values.sidecar.env }}
+{{- $_ := set $env $name (toString $value) -}}
+{{- end }}
+{{- toYaml $env -}}
+{{- end -}}
+
+{{/*
+The port is said even where the URL makes it needless: beside a Service called leadsman-agent the
+kubelet sets this variable, to a URL.
+*/}}
+{{- define "leadsman.sidecarOwnEnv" -}}
 LEADSMAN_EXPORTER_MODE: {{ .Values.exporter.mode | quote }}
 LEADSMAN_LOG_LEVEL: {{ .Values.logLevel | quote }}
 {{- with include "leadsman.natsUrl" . }}
@@ -174,13 +208,9 @@ LEADSMAN_SUBJECT_PREFIX: {{ $.Values.nats.subjectPrefix | quote }}
 {{- with include "leadsman.streamUrl" . }}
 LEADSMAN_COLLECTOR_URL: {{ . | quote }}
 {{- end }}
+LEADSMAN_AGENT_PORT: {{ .Values.agent.port | quote }}
 {{- if eq .Values.agent.expose "service" }}
 LEADSMAN_AGENT_URL: {{ printf "http://%s-agent.%s.svc:%v" (include "leadsman.fullname" .) .Release.Namespace .Values.agent.port | quote }}
-{{- else }}
-LEADSMAN_AGENT_PORT: {{ .Values.agent.port | quote }}
-{{- end }}
-{{- range $name, $value := .Values.sidecar.env }}
-{{ $name }}: {{ $value | quote }}
 {{- end }}
 {{- end -}}
 

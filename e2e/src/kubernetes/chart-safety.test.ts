@@ -1,0 +1,149 @@
+/** What the chart owes whoever keeps the cluster: looked for in what it renders. */
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { type Manifest, renderChart } from './cluster.ts';
+
+describe('what a cluster’s keeper looks for', () => {
+  const release = { name: 'leadsman', namespace: 'chart' };
+  const whole = { collector: { enabled: true }, picker: { services: ['picker-of-code'] } };
+  const ownersOf = (manifests: readonly Manifest[]) =>
+    manifests.filter((manifest) => manifest.spec?.template?.spec !== undefined);
+  const componentOf = (labels: Record<string, string>) => labels['app.kubernetes.io/component'];
+
+  it('is there for each process: probes, bounds, no privileges, no Service variables', async () => {
+    const owners = ownersOf(await renderChart(release, whole));
+    expect(owners).toHaveLength(4);
+    for (const { spec, metadata } of owners) {
+      const pod = spec.template.spec;
+      expect(pod, metadata.name).toMatchObject({
+        enableServiceLinks: false,
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
+      });
+      for (const container of pod.containers) {
+        expect(container, metadata.name).toMatchObject({
+          livenessProbe: { httpGet: { path: '/healthz' } },
+          readinessProbe: { httpGet: { path: '/readyz' } },
+          resources: {
+            requests: { cpu: expect.anything(), memory: expect.anything() },
+            limits: { memory: expect.anything() },
+          },
+          securityContext: {
+            allowPrivilegeEscalation: false,
+            readOnlyRootFilesystem: true,
+            capabilities: { drop: ['ALL'] },
+          },
+          terminationMessagePolicy: 'FallbackToLogsOnError',
+        });
+      }
+    }
+  });
+
+  it('is there for what has replicas: a disruption budget, and different nodes', async () => {
+    const manifests = await renderChart(release, whole);
+    const budgets = manifests.filter((manifest) => manifest.kind === 'PodDisruptionBudget');
+    for (const { kind, metadata, spec } of ownersOf(manifests)) {
+      if (kind !== 'Deployment') continue;
+      const own = budgets.filter((budget) => budget.metadata.name === metadata.name);
+      expect(own.map((budget) => budget.spec.selector)).toEqual([spec.selector]);
+      const spread = spec.template.spec.topologySpreadConstraints;
+      expect(spread[0], metadata.name).toMatchObject({
+        topologyKey: 'kubernetes.io/hostname',
+        labelSelector: spec.selector,
+      });
+    }
+  });
+
+  it('lets in every port that is served, and no other', async () => {
+    for (const values of [whole, {}, { nats: { url: 'nats://nats:4222' } }]) {
+      const manifests = await renderChart(release, values);
+      for (const { metadata, spec } of ownersOf(manifests)) {
+        const policy = manifests.find(
+          (one) => one.kind === 'NetworkPolicy' && one.metadata.name === metadata.name,
+        );
+        expect(policy?.spec.podSelector, metadata.name).toEqual(spec.selector);
+        const rules: { ports: { port: number }[] }[] = policy?.spec.ingress ?? [];
+        const open = rules.flatMap((rule) => rule.ports);
+        const served = spec.template.spec.containers[0].ports as { containerPort: number }[];
+        expect(open.map(({ port }) => port).sort(), metadata.name).toEqual(
+          served.map(({ containerPort }) => containerPort).sort(),
+        );
+      }
+    }
+  });
+
+  it('lets reports in from everywhere where only some may call the picker', async () => {
+    const from = [{ namespaceSelector: {} }];
+    const manifests = await renderChart(release, { networkPolicy: { from } });
+    const policy = manifests.find(
+      (one) => one.kind === 'NetworkPolicy' && one.metadata.name === 'leadsman-picker',
+    );
+    expect(policy?.spec.ingress).toMatchObject([{ from }, { ports: [{ port: 9421 }] }]);
+    expect(policy?.spec.ingress[1].from).toBeUndefined();
+  });
+
+  it('can be upgraded: selectors hold nothing that changes with a version or a value', async () => {
+    for (const { spec, metadata } of ownersOf(await renderChart(release, whole))) {
+      expect(spec.selector.matchLabels, metadata.name).toEqual({
+        'app.kubernetes.io/name': 'leadsman',
+        'app.kubernetes.io/instance': 'leadsman',
+        'app.kubernetes.io/component': componentOf(metadata.labels as Record<string, string>),
+      });
+    }
+  });
+
+  it('can go to cert-manager and back: each keeps its certificate in a Secret of its own', async () => {
+    const self = await renderChart(release);
+    const source = { source: 'certManager', certManager: { issuerRef: { name: 'internal' } } };
+    const other = await renderChart(release, { injector: { certificate: source } });
+    const made = other.find((one) => one.kind === 'Certificate')?.spec.secretName;
+    const kept = self.find((one) => one.kind === 'Secret')?.metadata.name;
+    expect(made).not.toBe(kept);
+    const pod = other.find(
+      (one) => one.metadata.name === 'leadsman-injector' && one.spec?.template,
+    );
+    expect(pod?.spec.template.spec.volumes).toContainEqual({
+      name: 'tls',
+      secret: { secretName: made },
+    });
+  });
+
+  it('gives each variable once, and the one of the values wins', async () => {
+    const env = { LEADSMAN_LOG_LEVEL: 'debug', LEADSMAN_STALE_AFTER_MS: 1500 };
+    const own = { env: { LEADSMAN_LOG_LEVEL: 'debug' } };
+    const manifests = await renderChart(release, {
+      picker: { env },
+      collector: { enabled: true, ...own },
+      agent: own,
+      sidecar: own,
+    });
+    for (const { spec, metadata } of ownersOf(manifests)) {
+      const list = spec.template.spec.containers[0].env as { name: string; value?: string }[];
+      expect(new Set(list.map(({ name }) => name)).size, metadata.name).toBe(list.length);
+      if (metadata.name === 'leadsman-injector') continue;
+      expect(list).toContainEqual({ name: 'LEADSMAN_LOG_LEVEL', value: 'debug' });
+    }
+    const template = manifests.find((one) => one.data?.['sidecar.yaml'])?.data['sidecar.yaml'];
+    // Throws on a name that is there twice.
+    expect(parse(template as string).env.LEADSMAN_LOG_LEVEL).toBe('debug');
+  });
+
+  it('ends a picker no sooner than its exchanges', async () => {
+    const manifests = await renderChart(release, { picker: { drainSeconds: 120 } });
+    const pod = manifests.find(
+      (one) => one.kind === 'Deployment' && /picker/.test(one.metadata.name),
+    )?.spec.template.spec;
+    expect(pod.terminationGracePeriodSeconds).toBeGreaterThan(122);
+    expect(pod.containers[0].env).toContainEqual({
+      name: 'LEADSMAN_DRAIN_GRACE_MS',
+      value: '120000',
+    });
+  });
+
+  it('names images by digest where one is given', async () => {
+    const digest = `sha256:${'0a'.repeat(32)}`;
+    const image = { repository: 'registry/leadsman', digest };
+    const manifests = await renderChart(release, { ...whole, image });
+    const images = ownersOf(manifests).map(({ spec }) => spec.template.spec.containers[0].image);
+    expect(new Set(images)).toEqual(new Set([`registry/leadsman:0.1.0@${digest}`]));
+  });
+});
