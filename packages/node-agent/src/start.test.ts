@@ -125,6 +125,20 @@ describe.skipIf(!requireNats())('the node agent with NATS', () => {
     expect(got.frames[0]?.records).toBe(1);
   });
 
+  it('says that it ends before it does, and sends on what it gets meanwhile', async () => {
+    const server = await nats();
+    const got = listen(server);
+    const agent = await start({ natsUrl: [server.url] });
+    const post = pod(agent);
+    let seq = 0;
+    const report = () => post(reportFrame({ uid: 'a', seq: ++seq, ...local }));
+    await until('forwarding', async () => (await report()).status === 204);
+    const stopped = agent.stop();
+    expect((await report()).status).toBe(503);
+    await until('the last report', () => got.report('a')?.seq === seq);
+    await stopped;
+  });
+
   it('shows its targets and its metrics', async () => {
     const server = await nats();
     const agent = await start({ natsUrl: [server.url] });

@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { KubeClient, openAccess } from '@leadsman/kube';
 import { createAdmin, type Logger, monotonicMs, StallGuard, tickMs } from '@leadsman/service';
 import { formatHostPort, senderIdBytes } from '@leadsman/wire';
@@ -35,6 +36,12 @@ export interface NodeAgent {
   stop(): Promise<void>;
 }
 
+/**
+ * How long an agent that ends says so, with 503, while it still takes and sends on: time for its
+ * sidecars to open transports of their own, loading the code for that included.
+ */
+const endNoticeMs = 500;
+
 /** Resolves when the agent listens. */
 export async function startNodeAgent(
   config: NodeAgentConfig,
@@ -53,10 +60,14 @@ export async function startNodeAgent(
   });
   registerBatchMetrics(registry, batcher);
   const loop = new FlushLoop(batcher, monotonicMs);
+  let ending = false;
   const server = createAdmin({
     registry,
     logger,
-    ready: () => (outlet.connected ? undefined : 'no way onward for reports'),
+    ready: () => {
+      if (ending) return 'ending';
+      return outlet.connected ? undefined : 'no way onward for reports';
+    },
   });
   // What arrives after this process stood still has waited in its sockets meanwhile.
   const guard = new StallGuard(monotonicMs());
@@ -72,7 +83,7 @@ export async function startNodeAgent(
     : undefined;
   addFramesRoute(server, {
     take,
-    forwarding: () => outlet.connected,
+    forwarding: () => outlet.connected && !ending,
     verifyPeer: config.verifyPeer,
   });
   addTargetsRoute(server, { targets: batcher.targets, nowMs: monotonicMs });
@@ -84,6 +95,8 @@ export async function startNodeAgent(
     address,
     batcher,
     stop: async () => {
+      ending = true;
+      if (batcher.targets.size > 0) await delay(endNoticeMs);
       await server.close();
       clearInterval(ticking);
       await discovery?.stop();

@@ -165,12 +165,9 @@ function createExporter(
     agent:
       url === ''
         ? undefined
-        : (onFailed, onFree) =>
-            agentSink({ url, onFailed, onFree, ...(localAddress === '' ? {} : { localAddress }) }),
+        : (hop) => agentSink({ url, ...hop, ...(localAddress === '' ? {} : { localAddress }) }),
     open: transportOpener(config, registry, logger),
     patienceMs: agentPatienceMs,
-    // An answer takes milliseconds; the slowest pace sends nothing for a second.
-    slowMs: Math.max(2 * config.scrapeIntervalMs, 2 * config.idleIntervalMs),
     graceMs: ownGraceMs,
     nowMs: monotonicMs,
     ...events,

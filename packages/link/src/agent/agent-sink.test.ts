@@ -147,6 +147,43 @@ describe('the sink towards the agent', () => {
     expect(posts).toBe(2);
   });
 
+  it('says within a fraction of its timeout that an answer is late, and when it came', async () => {
+    const held: ServerResponse[] = [];
+    let hanging = false;
+    const { url } = await agent((_, reply) => {
+      if (hanging) held.push(reply);
+      else reply.writeHead(204).end();
+    });
+    const slow: (number | undefined)[] = [];
+    const sink = sinkFor({ url, timeoutMs: 60_000, onSlow: (frame) => slow.push(frame[0]) });
+    await accepted(sink);
+    hanging = true;
+    sink.send(Uint8Array.of(7));
+    await waitUntil(() => sink.slow, { what: 'slowness' });
+    expect(slow).toEqual([7]);
+    expect(sink.connected).toBe(true);
+    await waitUntil(() => held.length === 1, { what: 'the POST' });
+    held[0]?.writeHead(204).end();
+    await waitUntil(() => !sink.busy, { what: 'the answer' });
+    expect(sink.slow).toBe(false);
+  });
+
+  it('offers frames at any time to an agent that refuses, and one at a time', async () => {
+    const got: number[] = [];
+    const { url } = await agent((body, reply) => {
+      got.push(body[0] ?? -1);
+      reply.writeHead(503).end();
+    });
+    const sink = sinkFor({ url, nowMs: () => 0 });
+    sink.offer(Uint8Array.of(1));
+    sink.offer(Uint8Array.of(2));
+    await waitUntil(() => sink.lastOutcome === 'forward', { what: 'the first answer' });
+    expect(sink.send(Uint8Array.of(3))).toBe(false);
+    sink.offer(Uint8Array.of(4));
+    await waitUntil(() => sink.outcomes.forward === 2, { what: 'the second answer' });
+    expect(got).toEqual([1, 4]);
+  });
+
   it('tells a hanging agent from one that is not there', async () => {
     const hanging = await agent(() => undefined);
     const slow = sinkFor({ url: hanging.url, timeoutMs: 30 });

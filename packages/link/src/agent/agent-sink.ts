@@ -11,6 +11,9 @@
  * fails to take is given back by `onFailed`, so that the sidecar can publish it itself without a
  * gap. While the agent is away, some frames are still offered to it, to notice its return; they
  * count as not sent, as a frame that arrives twice does no harm and one that is lost does.
+ *
+ * An agent answers within a few milliseconds. One that has not after `slowMs` is `slow`: it may
+ * hang, and whoever needs the frame to arrive in time is told, long before the POST has failed.
  */
 import { frameBytesMax } from '@leadsman/wire';
 import Pool from 'undici/lib/dispatcher/pool.js';
@@ -47,7 +50,20 @@ export interface AgentSinkOptions {
   onFailed?: (frame: Uint8Array, outcome: AgentOutcome) => void;
   /** Called when no POST is under way any more, and none waits. */
   onFree?: () => void;
+  /** Time for an answer after which an accepting agent counts as slow, ms. */
+  slowMs?: number;
+  /** Called with the frame that a slow agent has not answered, once per POST. */
+  onSlow?: (frame: Uint8Array) => void;
 }
+
+/**
+ * Ten times what an answer takes on a busy machine, and half of the default scrape interval: what
+ * then goes another way is still in time.
+ */
+const slowMsDefault = 25;
+
+/** How late a timer may fire on a machine that is merely busy, ms. */
+const timerToleranceMs = 10;
 
 export interface AgentSink extends FrameSink {
   readonly outcomes: Readonly<Record<AgentOutcome, number>>;
@@ -55,6 +71,13 @@ export interface AgentSink extends FrameSink {
   readonly lastOutcome: AgentOutcome | undefined;
   /** Whether a POST is under way: a frame sent now waits, and may be replaced. */
   readonly busy: boolean;
+  /** Whether the POST under way has been unanswered for too long. */
+  readonly slow: boolean;
+  /**
+   * Posts a frame to an agent that does not accept, unless a POST is under way. For one that says
+   * `forward`: it keeps the newest, and sends that on if it still can.
+   */
+  offer(frame: Uint8Array): void;
   /** Calls `listener` whenever {@link FrameSink.connected} changes; returns the undo. */
   onState(listener: (accepting: boolean) => void): () => void;
 }
@@ -76,6 +99,7 @@ class HttpAgentSink implements AgentSink {
     superseded: 0,
   };
   lastOutcome: AgentOutcome | undefined;
+  slow = false;
   readonly #options: AgentSinkOptions;
   readonly #timeoutMs: number;
   readonly #probeEveryMs: number;
@@ -85,6 +109,8 @@ class HttpAgentSink implements AgentSink {
   #accepting = false;
   #posting: Promise<void> | undefined;
   #waiting: Uint8Array | undefined;
+  /** Of the POST under way. */
+  #slowTimer: NodeJS.Timeout | undefined;
   #offeredMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AgentSinkOptions) {
@@ -112,10 +138,7 @@ class HttpAgentSink implements AgentSink {
   send(frame: Uint8Array): boolean {
     if (!this.#accepting) {
       const nowMs = this.#nowMs();
-      if (this.#posting === undefined && nowMs - this.#offeredMs >= this.#probeEveryMs) {
-        this.#offeredMs = nowMs;
-        this.#post(frame, false);
-      }
+      if (nowMs - this.#offeredMs >= this.#probeEveryMs) this.offer(frame);
       return false;
     }
     if (this.#posting === undefined) {
@@ -125,6 +148,12 @@ class HttpAgentSink implements AgentSink {
     if (this.#waiting !== undefined) this.outcomes.superseded++;
     this.#waiting = frame;
     return true;
+  }
+
+  offer(frame: Uint8Array): void {
+    if (this.#accepting || this.#posting !== undefined) return;
+    this.#offeredMs = this.#nowMs();
+    this.#post(frame, false);
   }
 
   onState(listener: (accepting: boolean) => void): () => void {
@@ -140,7 +169,11 @@ class HttpAgentSink implements AgentSink {
 
   /** `relied`: the caller was told that the frame is in good hands. */
   #post(frame: Uint8Array, relied: boolean): void {
+    if (relied) this.#awaitAnswer(frame);
     this.#posting = this.#exchange(frame).then((outcome) => {
+      clearTimeout(this.#slowTimer);
+      this.#slowTimer = undefined;
+      this.slow = false;
       this.#posting = undefined;
       this.outcomes[outcome]++;
       this.lastOutcome = outcome;
@@ -154,6 +187,20 @@ class HttpAgentSink implements AgentSink {
       if (!accepted && waiting !== undefined) this.#options.onFailed?.(waiting, outcome);
       if (!this.busy) this.#options.onFree?.();
     });
+  }
+
+  #awaitAnswer(frame: Uint8Array, secondTime = false): void {
+    const slowMs = this.#options.slowMs ?? slowMsDefault;
+    const dueMs = this.#nowMs() + slowMs;
+    this.#slowTimer = setTimeout(() => {
+      // This process stood still itself, and could not read an answer meanwhile.
+      if (!secondTime && this.#nowMs() - dueMs > timerToleranceMs) {
+        this.#awaitAnswer(frame, true);
+        return;
+      }
+      this.slow = true;
+      this.#options.onSlow?.(frame);
+    }, slowMs);
   }
 
   async #exchange(frame: Uint8Array): Promise<AgentOutcome> {

@@ -1,6 +1,12 @@
-import type { AgentSink } from '@leadsman/link/agent';
+import type { AgentOutcome, AgentSink } from '@leadsman/link/agent';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { Exporter, type ExporterMode, type ExporterOptions } from './exporter.ts';
+import {
+  type AgentEvents,
+  Exporter,
+  type ExporterMode,
+  type ExporterOptions,
+  overlapMs,
+} from './exporter.ts';
 import type { Transport } from './transport.ts';
 
 afterEach(() => {
@@ -19,21 +25,29 @@ class FakeAgent implements AgentSink {
     unreachable: 0,
     superseded: 0,
   };
-  readonly lastOutcome = undefined;
+  lastOutcome: AgentOutcome | undefined;
+  readonly offered: number[] = [];
   readonly taken: number[] = [];
   connected = false;
   busy = false;
+  slow = false;
   closed = false;
   readonly onFailed: (frame: Uint8Array) => void;
+  readonly onSlow: (frame: Uint8Array) => void;
   #listener: (accepting: boolean) => void = () => {};
 
-  constructor(onFailed: (frame: Uint8Array) => void) {
+  constructor({ onFailed, onSlow }: AgentEvents) {
     this.onFailed = onFailed;
+    this.onSlow = onSlow;
   }
 
   send(frame: Uint8Array): boolean {
     if (this.connected) this.taken.push(frame[0] ?? -1);
     return this.connected;
+  }
+
+  offer(frame: Uint8Array): void {
+    this.offered.push(frame[0] ?? -1);
   }
 
   onState(listener: (accepting: boolean) => void): () => void {
@@ -78,11 +92,12 @@ function setUp(mode: ExporterMode, options: Partial<ExporterOptions> = {}) {
     transports: [] as FakeTransport[],
     errors: [] as unknown[],
     ways: 0,
+    freed: 0,
   };
   const exporter = new Exporter({
     mode,
-    agent: (onFailed) => {
-      world.agent = new FakeAgent(onFailed);
+    agent: (events) => {
+      world.agent = new FakeAgent(events);
       return world.agent;
     },
     open: async () => {
@@ -91,11 +106,10 @@ function setUp(mode: ExporterMode, options: Partial<ExporterOptions> = {}) {
       return transport;
     },
     patienceMs: 500,
-    slowMs: 100,
     graceMs: 10_000,
     nowMs: () => world.nowMs,
     onWay: () => world.ways++,
-    onFree: () => undefined,
+    onFree: () => world.freed++,
     onError: (error) => world.errors.push(error),
     ...options,
   });
@@ -198,19 +212,41 @@ describe('exporter mode auto', () => {
     expect(world.ways).toBe(3);
   });
 
-  it('returns to the agent, and closes its own transport after a grace', async () => {
+  it('goes both ways for a while when the agent takes frames, then closes its own after a grace', async () => {
     const { exporter, world } = setUp('auto');
     world.nowMs = 500;
     exporter.send(frame(1));
     await settle();
     world.agent?.accept(true);
     exporter.send(frame(2));
-    expect(world.agent?.taken).toEqual([2]);
+    world.nowMs += overlapMs;
+    exporter.send(frame(3));
+    expect(world.agent?.taken).toEqual([2, 3]);
+    expect(world.transports[0]?.sent).toEqual([2]);
     await vi.advanceTimersByTimeAsync(9_999);
     expect(world.transports[0]?.closed).toBe(false);
     await vi.advanceTimersByTimeAsync(1);
     expect(world.transports[0]?.closed).toBe(true);
     expect(exporter.ownOpen).toBe(false);
+    expect(exporter.counters).toMatchObject({ agentFrames: 2, ownFrames: 0 });
+  });
+
+  it('gives an agent that ends every frame until its own transport is open', async () => {
+    const transport = new FakeTransport();
+    const opened = Promise.withResolvers<Transport>();
+    const { exporter, world } = setUp('auto', { open: () => opened.promise });
+    const agent = world.agent as FakeAgent;
+    agent.accept(true);
+    agent.lastOutcome = 'forward';
+    agent.accept(false);
+    exporter.send(frame(1));
+    exporter.send(frame(2));
+    expect(agent.offered).toEqual([1, 2]);
+    opened.resolve(transport);
+    await settle();
+    exporter.send(frame(3));
+    expect(agent.offered).toEqual([1, 2]);
+    expect(transport.sent).toEqual([3]);
   });
 
   it('keeps the transport of an agent that leaves again within the grace', async () => {
@@ -228,31 +264,47 @@ describe('exporter mode auto', () => {
     expect(world.transports[0]?.sent).toEqual([2]);
   });
 
-  it('sends both ways while the agent hangs, and by the agent alone when it answers again', async () => {
+  it('sends both ways while the agent hangs, and by the agent alone when it has answered for a while', async () => {
     const { exporter, world } = setUp('auto');
     const agent = world.agent as FakeAgent;
     agent.accept(true);
-    const pass = async (id: number, answers: number) => {
-      world.nowMs += 50;
-      agent.outcomes.accepted += answers;
-      exporter.send(frame(id));
-      await settle();
-    };
-    for (const id of [1, 2, 3, 4]) await pass(id, 1);
-    expect(world.transports).toEqual([]);
+    exporter.send(frame(1));
+    world.nowMs = 10_000;
     agent.busy = true;
-    await pass(5, 0);
+    exporter.send(frame(2));
     expect(exporter.busy).toBe(true);
-    for (const id of [6, 7, 8, 9]) await pass(id, 0);
+    expect(world.transports).toEqual([]);
+    agent.slow = true;
+    agent.onSlow(frame(2));
+    expect(world.freed).toBe(1);
     expect(exporter.busy).toBe(false);
+    await settle();
     const [transport] = world.transports;
-    expect(transport?.sent).toEqual([8, 9]);
-    expect(agent.taken).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    await pass(10, 1);
+    exporter.send(frame(3));
+    world.nowMs += 10_000;
+    exporter.send(frame(4));
+    agent.slow = false;
+    exporter.send(frame(5));
+    world.nowMs += overlapMs;
+    exporter.send(frame(6));
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(transport?.sent).toEqual([8, 9]);
+    expect(agent.taken).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(transport?.sent).toEqual([3, 4, 5]);
     expect(transport?.closed).toBe(true);
-    expect(exporter.counters).toMatchObject({ agentFrames: 10, ownFrames: 0 });
+    expect(exporter.counters).toMatchObject({ agentFrames: 6, ownFrames: 0, droppedFrames: 0 });
+  });
+
+  it('publishes the frame that a slow agent has not answered', async () => {
+    const { exporter, world } = setUp('auto');
+    const agent = world.agent as FakeAgent;
+    world.nowMs = 500;
+    exporter.send(frame(1));
+    await settle();
+    agent.accept(true);
+    world.nowMs = 5_000;
+    exporter.send(frame(2));
+    agent.onSlow(frame(2));
+    expect(world.transports[0]?.sent).toEqual([2]);
   });
 
   it('tries again when its transport cannot be opened', async () => {

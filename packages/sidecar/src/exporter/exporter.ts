@@ -7,12 +7,14 @@
  *   report during a hand-over; receivers take the highest (epoch, seq), so none counts twice.
  *
  * Hand-over, agent to own: the frame that the agent did not take is given back and published; the
- * transport is opened in the same moment, and sends a keyframe as soon as it is up. Own to agent:
- * the agent is offered a frame now and then; once it takes one it gets a keyframe and all that
- * follows, while the own transport stays open for a grace and takes what the agent gives back.
+ * transport is opened in the same moment, and sends a keyframe as soon as it is up. An agent that
+ * is about to end says so while it still sends on what it gets: until the own transport is up it
+ * gets every frame. Own to agent: the agent is offered a frame now and then; once it takes one it
+ * gets a keyframe and all that follows. Frames go both ways for {@link overlapMs} then, and the own
+ * transport stays open for a grace and takes what the agent gives back.
  *
- * An agent that hangs neither takes nor refuses: once it has answered nothing for
- * {@link ExporterOptions.slowMs} frames go both ways, until it answers again.
+ * An agent that hangs neither takes nor refuses: from the moment when it is late with an answer
+ * until it has been in time again for {@link overlapMs} frames go both ways as well.
  *
  * At start an agent has {@link ExporterOptions.patienceMs} to answer before a transport of our own
  * is opened: a thousand pods that start under agents must not each dial the broker first.
@@ -23,16 +25,21 @@ import type { TransportOpener } from './transport.ts';
 
 export type ExporterMode = 'auto' | 'pod' | 'node';
 
+/** What the hop to the agent tells. */
+export interface AgentEvents {
+  onFailed: (frame: Uint8Array) => void;
+  onSlow: (frame: Uint8Array) => void;
+  onFree: () => void;
+}
+
 export interface ExporterOptions {
   mode: ExporterMode;
   /** Makes the hop to the agent; `undefined` when this pod can have none. */
-  agent: ((onFailed: (frame: Uint8Array) => void, onFree: () => void) => AgentSink) | undefined;
+  agent: ((events: AgentEvents) => AgentSink) | undefined;
   /** Opens the own transport; `undefined` when none is configured. */
   open: TransportOpener | undefined;
   /** Time the agent has at start before we publish by ourselves, ms. */
   patienceMs: number;
-  /** Time without an answer after which an agent counts as hanging, ms. */
-  slowMs: number;
   /** Time an own transport stays open under a working agent, ms. */
   graceMs: number;
   nowMs: () => number;
@@ -48,11 +55,18 @@ export interface ExporterCounters {
   /** Of these, what the agent did not take; it is counted again by what became of it. */
   returnedFrames: number;
   ownFrames: number;
-  /** Frames that no way took; the next keyframe makes up for them. */
+  /** Frames that no way took for sure; the next keyframe makes up for them. */
   droppedFrames: number;
   /** Changes between the agent and the own transport. */
   handOvers: number;
 }
+
+/**
+ * How long frames go both ways once an agent takes them again. An agent that stood still says of
+ * all it gets in its next 200 ms that it may be as old as that, and one that has just started is
+ * slow; the copy on the own way is neither, and the first of two wins.
+ */
+export const overlapMs = 500;
 
 export type ExporterPath = 'agent' | 'nats' | 'direct' | 'none';
 
@@ -69,15 +83,18 @@ export class Exporter {
   readonly #own: OwnRoute | undefined;
   readonly #startedAtMs: number;
   #agentEver = false;
-  /** Answers of the agent when they last changed, and the first send since; see isHanging. */
-  #answers = -1;
-  #askedAtMs = 0;
+  /** Until then frames go both ways. */
+  #overlapUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: ExporterOptions) {
     this.#options = options;
     this.#startedAtMs = options.nowMs();
     if (options.mode !== 'pod' && options.agent !== undefined) {
-      this.#agent = options.agent((frame) => this.#takeBack(frame), options.onFree);
+      this.#agent = options.agent({
+        onFailed: (frame) => this.#takeBack(frame),
+        onSlow: (frame) => this.#agentIsSlow(frame),
+        onFree: options.onFree,
+      });
       this.#agent.onState((accepting) => this.#agentChanged(accepting));
     }
     if (options.mode !== 'node' && options.open !== undefined) {
@@ -101,7 +118,7 @@ export class Exporter {
   get busy(): boolean {
     const agent = this.#agent;
     // Behind an agent that hangs nothing is held back: the own way is open.
-    return agent?.connected === true && agent.busy && !this.#isHanging(agent);
+    return agent?.connected === true && agent.busy && !agent.slow;
   }
 
   /** Whether an own transport is open, used or not. */
@@ -121,15 +138,16 @@ export class Exporter {
   send(frame: Uint8Array): void {
     if (this.#agent?.send(frame) === true) {
       this.counters.agentFrames++;
-      if (this.#isHanging(this.#agent)) {
-        this.#own?.want();
-        this.#own?.send(frame);
-      } else this.#own?.unwant();
+      if (this.#agent.slow) this.#overlap();
+      if (this.#options.nowMs() < this.#overlapUntilMs) this.#own?.send(frame);
+      else this.#own?.unwant();
       return;
     }
     const waited = this.#options.nowMs() - this.#startedAtMs >= this.#options.patienceMs;
     if (this.#agent === undefined || this.#agentEver || waited) this.#own?.want();
-    this.#sendOwn(frame);
+    if (this.#sendOwn(frame)) return;
+    // It refused, and may yet send on what it gets: one that ends does.
+    if (this.#agent?.lastOutcome === 'forward') this.#agent.offer(frame);
   }
 
   async close(): Promise<void> {
@@ -137,19 +155,23 @@ export class Exporter {
     await this.#own?.close();
   }
 
-  /** Asked for each frame: whether the agent has not answered for too long. */
-  #isHanging(agent: AgentSink): boolean {
-    const nowMs = this.#options.nowMs();
-    if (agent.outcomes.accepted !== this.#answers) {
-      this.#answers = agent.outcomes.accepted;
-      this.#askedAtMs = nowMs;
-    }
-    return nowMs - this.#askedAtMs > this.#options.slowMs;
+  /** Frames go both ways from now on. */
+  #overlap(): void {
+    this.#overlapUntilMs = this.#options.nowMs() + overlapMs;
+    this.#own?.want();
   }
 
-  #sendOwn(frame: Uint8Array): void {
-    if (this.#own?.send(frame) === true) this.counters.ownFrames++;
+  #agentIsSlow(frame: Uint8Array): void {
+    this.#overlap();
+    this.#own?.send(frame);
+    this.#options.onFree();
+  }
+
+  #sendOwn(frame: Uint8Array): boolean {
+    const sent = this.#own?.send(frame) === true;
+    if (sent) this.counters.ownFrames++;
     else this.counters.droppedFrames++;
+    return sent;
   }
 
   #takeBack(frame: Uint8Array): void {
@@ -162,8 +184,7 @@ export class Exporter {
     if (this.#agentEver || accepting) this.counters.handOvers++;
     if (accepting) {
       this.#agentEver = true;
-      this.#answers = -1;
-      this.#own?.unwant();
+      this.#overlapUntilMs = this.#options.nowMs() + overlapMs;
       this.#options.onWay();
     } else this.#own?.want();
   }
