@@ -69,7 +69,9 @@ export class WatchServer {
     group.add(call);
     const leave = () => {
       group.remove(call);
-      if (group.size === 0) this.#close(intervalMs);
+      // Called more than once per watcher, also when others watch at this distance meanwhile.
+      const isOpen = this.#groups.get(intervalMs)?.group === group;
+      if (isOpen && group.size === 0) this.#close(intervalMs);
     };
     call.on('cancelled', leave);
     call.on('close', leave);
