@@ -34,7 +34,6 @@
  */
 import { BodyMode, echoes } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
-import { poolMetadata } from '../pool-selector.ts';
 import { echoBytes, echoMessage } from '../protobuf/echo.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import type { ProcessingRequest } from '../protobuf/processing-request.ts';
@@ -48,33 +47,31 @@ import {
 import type { BodyReader } from '../request/body-reader.ts';
 import type { ExchangeStream } from '../transport/stream.ts';
 import type { ExchangeContext, Waiting } from './context.ts';
-import { conformanceSelectionHeader, splitList, subsetHint } from './gateway-hints.ts';
+import { HeldBody } from './held-body.ts';
 import { counterOf, type RefusalKind, refusalOf } from './refusal.ts';
-import { isGrpcRequest, isUpgrade, lengthAbove } from './request-headers.ts';
+import { isUpgrade, lengthAbove } from './request-headers.ts';
+import { RequestPick } from './request-pick.ts';
 import type { Reservation } from './reservation.ts';
 
 type State = 'idle' | 'collecting' | 'deciding' | 'picked' | 'passing' | 'refused';
 
+const noBytes = new Uint8Array(0);
 const removeClientPick = headersReply(ReplyTo.requestHeaders, [], [destinationHeader]);
 
 export class RequestSide implements Waiting {
   readonly #context: ExchangeContext;
   readonly #stream: ExchangeStream;
-  readonly #reservation: Reservation;
+  readonly #pick: RequestPick;
   readonly #onPicked: (destination: string) => void;
+  readonly #held: HeldBody;
   mode: BodyMode = BodyMode.none;
   sinceMs = 0;
   #state: State = 'idle';
-  #headers: HeaderList | undefined;
-  #poolName = '';
-  #requestId = '';
-  #isGrpc = false;
-  #subset: readonly string[] | undefined;
   #reader: BodyReader | undefined;
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
   #replyTo: ReplyTo = ReplyTo.requestHeaders;
   #bodyEnded = false;
+  /** The held bytes are the last, so the end goes out with them. */
+  #endWaits = false;
   #trailersWait = false;
   #endAfterFlush = false;
 
@@ -86,13 +83,14 @@ export class RequestSide implements Waiting {
   ) {
     this.#context = context;
     this.#stream = stream;
-    this.#reservation = reservation;
+    this.#pick = new RequestPick(context, reservation);
+    this.#held = new HeldBody(context.budget);
     this.#onPicked = onPicked;
   }
 
   /** The gateway has sent all it will send of the request, and has all of it back. */
   get ended(): boolean {
-    return (this.#bodyEnded || this.mode === BodyMode.none) && this.#held.length === 0;
+    return (this.#bodyEnded || this.mode === BodyMode.none) && !this.#waits;
   }
 
   get refused(): boolean {
@@ -110,21 +108,9 @@ export class RequestSide implements Waiting {
       this.#stream.send(noOpReply(ReplyTo.requestHeaders));
       return;
     }
-    const { headers } = message;
-    this.#headers = headers;
     this.#bodyEnded = message.endOfStream;
-    this.#requestId = headers?.get('x-request-id') ?? '';
-    this.#isGrpc = isGrpcRequest(headers);
-    this.#subset = this.#subsetOf(message);
-    const { authority, localPort } = this.#stream;
-    const metadata = this.#stream.metadata(poolMetadata);
-    const poolName = this.#context.pools.select(metadata, authority, localPort);
-    if (poolName === undefined) {
-      this.refuse('unknown_pool', '', 0);
-      return;
-    }
-    this.#poolName = poolName;
-    this.#collectOrPick(headers);
+    if (this.#pick.read(message, this.#stream)) this.#collectOrPick(message.headers);
+    else this.refuse('unknown_pool', '', 0);
   }
 
   body(message: ProcessingRequest): void {
@@ -140,7 +126,7 @@ export class RequestSide implements Waiting {
       return;
     }
     this.#bodyEnded = endOfStream;
-    if (this.#state === 'picked' && this.#held.length > 0) this.#keep(body);
+    if (this.#state === 'picked' && this.#waits) this.#keep(body);
     else if (!this.undecided) this.#pass(message);
     else if (this.mode === BodyMode.fullDuplex) this.#hold(body);
     else if (this.#state === 'collecting') this.#takeWhole(body);
@@ -154,7 +140,7 @@ export class RequestSide implements Waiting {
       else this.#trailersWait = true;
       this.#bodyEnded = true;
       this.#startDeciding();
-    } else if (this.#state === 'deciding' || this.#held.length > 0) {
+    } else if (this.#state === 'deciding' || this.#waits) {
       this.#trailersWait = true;
       this.#bodyEnded = true;
     } else {
@@ -191,16 +177,9 @@ export class RequestSide implements Waiting {
    */
   flush(): void {
     if (this.#state !== 'picked') return;
-    while (this.#held.length > 0 && !this.#stream.backlogged) {
-      const chunk = this.#held.shift()!;
-      this.#heldBytes -= chunk.length;
-      this.#context.budget.give(chunk.length);
-      const last = this.#held.length === 0;
-      this.#context.counters.add(Counter.body_bytes_echoed, chunk.length);
-      const ends = last && this.#bodyEnded && !this.#trailersWait;
-      echoBytes(this.#stream, ReplyTo.requestBody, chunk, ends);
-    }
-    if (this.#held.length > 0) return;
+    while (!this.#held.isEmpty && !this.#stream.backlogged) this.#echo(this.#held.take()!);
+    if (!this.#held.isEmpty) return;
+    if (this.#endWaits) this.#echo(noBytes);
     if (this.#trailersWait) {
       this.#trailersWait = false;
       this.#stream.send(noOpReply(ReplyTo.requestTrailers));
@@ -210,7 +189,7 @@ export class RequestSide implements Waiting {
 
   /** No more messages will come; a pick that is still awaited goes out first. */
   halfClosed(): void {
-    if (this.#state === 'deciding' || this.#held.length > 0) this.#endAfterFlush = true;
+    if (this.#state === 'deciding' || this.#waits) this.#endAfterFlush = true;
     else this.#stream.end();
   }
 
@@ -219,7 +198,7 @@ export class RequestSide implements Waiting {
     if (this.refused) return;
     this.#state = 'refused';
     this.#context.counters.add(counterOf(kind));
-    this.#stream.send(immediateReply(refusalOf(kind, reason, retryAfterS, this.#isGrpc)));
+    this.#stream.send(immediateReply(refusalOf(kind, reason, retryAfterS, this.#pick.isGrpc)));
     this.#letGo();
     this.#stream.end();
   }
@@ -257,32 +236,36 @@ export class RequestSide implements Waiting {
   #hold(body: Uint8Array): void {
     const { budget, counters, options } = this.#context;
     const hasRoom = budget.usedBytes + body.length <= budget.bytesMax;
-    this.#keep(body);
+    const kept = this.#keep(body);
     if (!hasRoom) {
       counters.add(Counter.body_memory_full);
       this.#pickWithoutBody();
       return;
     }
     if (this.#state === 'deciding') return;
-    this.#reader?.feed(body);
-    if (this.#heldBytes > options.bodyBytesMax) this.#aboveCap();
+    this.#reader?.feed(kept);
+    if (this.#held.bytes > options.bodyBytesMax) this.#aboveCap();
     else if (this.#bodyEnded) this.#startDeciding();
   }
 
-  #keep(body: Uint8Array): void {
-    this.#context.budget.charge(body.length);
-    this.#held.push(body);
-    this.#heldBytes += body.length;
+  #keep(body: Uint8Array): Uint8Array {
+    this.#endWaits = this.#bodyEnded;
+    return this.#held.add(body, this.#bodyEnded);
   }
 
+  /** A buffered body is with the gateway, too; here it is held only for as long as it is read. */
   #takeWhole(body: Uint8Array): void {
+    const { budget, counters, options } = this.#context;
     this.#replyTo = ReplyTo.requestBody;
-    if (body.length > this.#context.options.bodyBytesMax) {
+    if (body.length > options.bodyBytesMax) {
       this.#aboveCap();
-      return;
+    } else if (budget.usedBytes + body.length > budget.bytesMax) {
+      counters.add(Counter.body_memory_full);
+      this.#pickWithoutBody();
+    } else {
+      this.#reader?.feed(this.#held.add(body, true));
+      this.#startDeciding();
     }
-    this.#reader?.feed(body);
-    this.#startDeciding();
   }
 
   #aboveCap(): void {
@@ -306,38 +289,17 @@ export class RequestSide implements Waiting {
   /** Runs from messages, timers and the body reader alike, so an error must not leave it. */
   #decide(): void {
     try {
-      this.#pick();
+      const destination = this.#pick.make(this.#reader?.fields);
+      if (destination !== undefined) {
+        this.#picked(destination);
+      } else {
+        const { status, reason, retryAfterS } = this.#context.pick;
+        this.refuse(status as Exclude<typeof status, 'picked'>, reason, retryAfterS);
+      }
     } catch {
       this.#context.counters.add(Counter.handler_errors);
       this.refuse('error', '', 0);
     }
-  }
-
-  #pick(): void {
-    const { scheduler, counters, pick, facts } = this.#context;
-    const joined = this.#reservation.join(this.#poolName, this.#requestId);
-    if (joined !== undefined) {
-      this.#picked(joined);
-      return;
-    }
-    facts.requestId = this.#requestId;
-    facts.poolName = this.#poolName;
-    facts.headers = this.#headers;
-    facts.subset = this.#subset;
-    facts.nowMs = this.#context.nowMs();
-    facts.setFields(this.#reader?.fields);
-    try {
-      scheduler.pick(facts, pick);
-    } finally {
-      facts.clear();
-    }
-    if (pick.status !== 'picked') {
-      this.refuse(pick.status, pick.reason, pick.retryAfterS);
-      return;
-    }
-    counters.add(Counter.picks);
-    this.#reservation.take(this.#poolName, this.#requestId, pick.ticket, pick.destination);
-    this.#picked(pick.destination);
   }
 
   #picked(destination: string): void {
@@ -345,7 +307,21 @@ export class RequestSide implements Waiting {
     this.#onPicked(destination);
     this.#stream.send(this.#context.replies.get(this.#replyTo, destination));
     this.#forgetFacts();
+    if (this.mode !== BodyMode.fullDuplex) this.#held.clear();
     this.flush();
+  }
+
+  /** Something of the body, if only its end, is held. */
+  get #waits(): boolean {
+    return !this.#held.isEmpty || this.#endWaits;
+  }
+
+  /** Gives held bytes back, and with the last of them the end, if it is known. */
+  #echo(bytes: Uint8Array): void {
+    const ends = this.#endWaits && this.#held.isEmpty;
+    if (ends) this.#endWaits = false;
+    this.#context.counters.add(Counter.body_bytes_echoed, bytes.length);
+    echoBytes(this.#stream, ReplyTo.requestBody, bytes, ends);
   }
 
   #pass(message: ProcessingRequest): void {
@@ -358,14 +334,6 @@ export class RequestSide implements Waiting {
     this.#stream.send(noOpReply(ReplyTo.requestBody));
   }
 
-  #subsetOf(message: ProcessingRequest): readonly string[] | undefined {
-    if (this.#context.options.conformance) {
-      const selection = message.headers?.get(conformanceSelectionHeader);
-      if (selection !== undefined) return splitList(selection);
-    }
-    return subsetHint(message);
-  }
-
   #odd(): void {
     this.#context.counters.add(Counter.unexpected_messages);
   }
@@ -375,14 +343,12 @@ export class RequestSide implements Waiting {
     this.#context.waiting.delete(this);
     this.#reader?.close();
     this.#reader = undefined;
-    this.#headers = undefined;
-    this.#subset = undefined;
+    this.#pick.forget();
   }
 
   #letGo(): void {
     this.#forgetFacts();
-    this.#held = [];
-    this.#context.budget.give(this.#heldBytes);
-    this.#heldBytes = 0;
+    this.#held.clear();
+    this.#endWaits = false;
   }
 }

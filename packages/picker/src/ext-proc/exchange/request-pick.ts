@@ -1,0 +1,87 @@
+/**
+ * The pick of one request: what its headers say that matters for it, and the pick itself, made once
+ * when the request half decides that it is time.
+ */
+import { Counter } from '../counters.ts';
+import { poolMetadata } from '../pool-selector.ts';
+import type { HeaderList } from '../protobuf/header-list.ts';
+import type { ProcessingRequest } from '../protobuf/processing-request.ts';
+import type { RequestFields } from '../request/request-fields.ts';
+import type { ExchangeStream } from '../transport/stream.ts';
+import type { ExchangeContext } from './context.ts';
+import { conformanceSelectionHeader, splitList, subsetHint } from './gateway-hints.ts';
+import { isGrpcRequest } from './request-headers.ts';
+import type { Reservation } from './reservation.ts';
+
+export class RequestPick {
+  readonly #context: ExchangeContext;
+  readonly #reservation: Reservation;
+  #poolName = '';
+  #requestId = '';
+  #isGrpc = false;
+  #headers: HeaderList | undefined;
+  #subset: readonly string[] | undefined;
+
+  constructor(context: ExchangeContext, reservation: Reservation) {
+    this.#context = context;
+    this.#reservation = reservation;
+  }
+
+  /** Refusals need a gRPC status. */
+  get isGrpc(): boolean {
+    return this.#isGrpc;
+  }
+
+  /** Reads the request headers. False: it cannot be told which pool the request is for. */
+  read(message: ProcessingRequest, stream: ExchangeStream): boolean {
+    const { headers } = message;
+    this.#headers = headers;
+    this.#requestId = headers?.get('x-request-id') ?? '';
+    this.#isGrpc = isGrpcRequest(headers);
+    this.#subset = this.#subsetOf(message);
+    const metadata = stream.metadata(poolMetadata);
+    const poolName = this.#context.pools.select(metadata, stream.authority, stream.localPort);
+    if (poolName === undefined) return false;
+    this.#poolName = poolName;
+    return true;
+  }
+
+  /**
+   * Picks, with what is known of the body, and takes the reservation. Gives the destination;
+   * `undefined`: nobody was picked, and `context.pick` says why.
+   */
+  make(fields: RequestFields | undefined): string | undefined {
+    const { scheduler, counters, pick, facts } = this.#context;
+    const joined = this.#reservation.join(this.#poolName, this.#requestId);
+    if (joined !== undefined) return joined;
+    facts.requestId = this.#requestId;
+    facts.poolName = this.#poolName;
+    facts.headers = this.#headers;
+    facts.subset = this.#subset;
+    facts.nowMs = this.#context.nowMs();
+    facts.setFields(fields);
+    try {
+      scheduler.pick(facts, pick);
+    } finally {
+      facts.clear();
+    }
+    if (pick.status !== 'picked') return undefined;
+    counters.add(Counter.picks);
+    this.#reservation.take(this.#poolName, this.#requestId, pick.ticket, pick.destination);
+    return pick.destination;
+  }
+
+  /** Drops what only the pick needed. May be called repeatedly. */
+  forget(): void {
+    this.#headers = undefined;
+    this.#subset = undefined;
+  }
+
+  #subsetOf(message: ProcessingRequest): readonly string[] | undefined {
+    if (this.#context.options.conformance) {
+      const selection = message.headers?.get(conformanceSelectionHeader);
+      if (selection !== undefined) return splitList(selection);
+    }
+    return subsetHint(message);
+  }
+}
