@@ -115,7 +115,8 @@ export class Fleet {
       floats[word + seqWord]!,
       body[at + bodyWord.report + epochWord]!,
       body[at + bodyWord.report + seqWord]!,
-      nowMs - body[at + bodyWord.receivedAtMs]!,
+      // While this thread stood still, nobody was silent.
+      nowMs - body[at + bodyWord.receivedAtMs]! - extraAgeMs,
     );
     if (result === verdict.older) this.#counters.olderReports++;
     else if (result === verdict.duplicate) this.#counters.duplicateReports++;

@@ -182,6 +182,35 @@ test('a thread that stood still shows what arrives next as old, and expires nobo
   expect(fleet.reader.measuredAtMs(fleet.slot())).toBe(fleet.nowMs);
 });
 
+test('a long stall is not taken for silence: no late lower epoch, nobody expires while senders return', () => {
+  const fleet = setup();
+  fleet.pass(1_000);
+  fleet.report({ uid: 'pod-a', epoch: 6, seq: 1 });
+  fleet.report({ uid: 'pod-b' });
+  fleet.nowMs += 30_000;
+  // What had waited in a socket: the former life of the sender.
+  fleet.report({ uid: 'pod-a', epoch: 5, seq: 900 });
+  expect(fleet.reader.epoch(fleet.slot('pod-a'))).toBe(6);
+  // Its connection was given up meanwhile; it takes a while to make another.
+  fleet.pass(6_000);
+  fleet.report({ uid: 'pod-a', epoch: 6, seq: 2 });
+  expect([fleet.slot('pod-a'), fleet.slot('pod-b')]).toEqual([0, 1]);
+  fleet.pass(5_000);
+  expect([fleet.slot('pod-a'), fleet.slot('pod-b')]).toEqual([0, -1]);
+});
+
+test('a view on a machine that stalls again and again does not fill with the dead', () => {
+  const fleet = setup(4);
+  fleet.report({ uid: 'pod-a' });
+  for (let i = 0; i < 40; i++) {
+    fleet.nowMs += 600;
+    fleet.ingest.tick(fleet.nowMs, feedState.synced);
+    fleet.report({ uid: 'pod-b', seq: i + 1 });
+  }
+  expect(fleet.ingest.counters.stalls).toBe(40);
+  expect([fleet.slot('pod-a'), fleet.slot('pod-b')]).toEqual([-1, 1]);
+});
+
 test('a withdrawn endpoint leaves at once, and what was on its way does not revive it', () => {
   const fleet = setup();
   fleet.report({ seq: 7 });

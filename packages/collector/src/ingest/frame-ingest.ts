@@ -10,11 +10,12 @@
  * here: a transport that falls behind drops what waited too long, cheaper than reading it.
  */
 import { StallGuard } from '@leadsman/service';
-import { FrameReader, keyframeIntervalMs, recordType, WireError } from '@leadsman/wire';
+import { FrameReader, recordType, WireError } from '@leadsman/wire';
 import { type FeedState, feedState } from '../view/layout.ts';
 import type { ViewWriter } from '../view/view-writer.ts';
 import type { Departures } from '../watch/departures.ts';
 import { createIngestCounters, type IngestCounters } from './counters.ts';
+import { ExpiryGuard } from './expiry-guard.ts';
 import { expireAfterMsDefault, Fleet } from './fleet.ts';
 import { SenderTable } from './sender-table.ts';
 
@@ -37,18 +38,17 @@ export class FrameIngest {
   readonly #fleet: Fleet;
   readonly #senders: SenderTable;
   readonly #stall: StallGuard;
-  readonly #expireAfterMs: number;
-  #expireFromMs = Number.NEGATIVE_INFINITY;
-  #feed: FeedState | undefined;
+  readonly #expiry: ExpiryGuard;
   #ints = new Int32Array(this.#reader.bytes.buffer);
 
   constructor(options: FrameIngestOptions) {
     this.#writer = options.writer;
-    this.#expireAfterMs = options.expireAfterMs ?? expireAfterMsDefault;
+    const expireAfterMs = options.expireAfterMs ?? expireAfterMsDefault;
+    this.#expiry = new ExpiryGuard(expireAfterMs);
     this.#fleet = new Fleet({
       writer: options.writer,
       counters: this.counters,
-      expireAfterMs: this.#expireAfterMs,
+      expireAfterMs,
       keepRanks: options.keepRanks ?? false,
       departures: options.departures,
     });
@@ -103,21 +103,17 @@ export class FrameIngest {
 
   /**
    * Housekeeping, to be called about every {@link tickMs}: expiry, heartbeat, the feed's state.
-   * Endpoints expire only while the feed is whole: when it is cut, or this thread stood still, all
-   * fall silent at once, and what was known of them is better than nothing. After the feed's return
-   * every sender has the whole time to come back: some take seconds longer than we did.
+   * Endpoints expire only while silence says something about them (expiry-guard.ts): when the feed
+   * is cut, or this thread stood still, all fall silent at once, and what was known of them is
+   * better than nothing.
    */
   tick(nowMs: number, feed: FeedState): void {
     this.#writer.mustOwn();
     if (this.#stall.tick(nowMs)) {
       this.counters.stalls++;
-      this.#expireFromMs = nowMs + 2 * keyframeIntervalMs;
+      this.#expiry.stalled(nowMs, this.#stall.extraAgeMs(nowMs));
     }
-    if (feed === feedState.synced && this.#feed !== undefined && this.#feed !== feed) {
-      this.#expireFromMs = nowMs + this.#expireAfterMs;
-    }
-    this.#feed = feed;
-    if (feed === feedState.synced && nowMs >= this.#expireFromMs) this.#fleet.expire(nowMs);
+    if (this.#expiry.mayExpire(nowMs, feed === feedState.synced)) this.#fleet.expire(nowMs);
     this.#fleet.forget(nowMs);
     this.#senders.expire(nowMs);
     this.#writer.heartbeat(nowMs);
