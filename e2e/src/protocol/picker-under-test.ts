@@ -18,6 +18,8 @@ export interface PickerUnderTest {
   readonly scheduler: FakeScheduler;
   readonly counters: Counters;
   readonly health: HealthState;
+  /** What the picker logged of its exchanges. */
+  readonly logged: Record<string, unknown>[];
   client(options?: Partial<ClientOptions>): ProtocolClient;
   stop(): Promise<void>;
 }
@@ -35,11 +37,16 @@ export async function startPickerUnderTest(
   const scheduler = new FakeScheduler();
   const counters = new Counters();
   const health = new HealthState();
+  const logged: Record<string, unknown>[] = [];
+  const log = (fields: object, message: string): void => {
+    logged.push({ ...fields, message });
+  };
   health.setSynced(true);
   const server = await startExtProcServer(options, {
     scheduler,
     health,
     counters,
+    logger: { warn: log, error: log },
     nowMs: monotonicMs,
     ...(sharedRequests && { sharedRequests }),
   });
@@ -52,6 +59,7 @@ export async function startPickerUnderTest(
     scheduler,
     counters,
     health,
+    logged,
     client(clientOptions = {}) {
       const client = new ProtocolClient({ port, ...clientOptions });
       clients.push(client);

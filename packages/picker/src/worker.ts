@@ -42,6 +42,7 @@ const server = await startExtProcServer(data.extProc, {
   scheduler: new CountedScheduler(scheduling.scheduler, shared.picks),
   health,
   counters: new Counters(shared.counters[worker]),
+  logger,
   nowMs: monotonicMs,
 });
 port.on('message', (message: ToWorker) => receive(message, server));

@@ -12,6 +12,10 @@ export const counterNames = [
   /** Calls ended by a reset: gateways end many exchanges so. */
   'exchanges_cancelled',
   'exchanges_unfinished',
+  /** Without request headers: the gateway's filter skips them. */
+  'exchanges_headers_unseen',
+  /** Whose response bodies the gateway does not show. */
+  'exchanges_responses_unseen',
   'picks',
   'picks_without_body',
   'picks_at_deadline',

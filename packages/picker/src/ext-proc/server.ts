@@ -18,6 +18,7 @@ import { ByteBudget } from './byte-budget.ts';
 import { Counter, type Counters } from './counters.ts';
 import { ExchangeContext, type ExchangeOptions } from './exchange/context.ts';
 import { Exchange } from './exchange/exchange.ts';
+import { type NoticeLogger, Notices } from './notices.ts';
 import { type PoolRoute, PoolSelector } from './pool-selector.ts';
 import { BodyReaders } from './request/body-reader.ts';
 import { CallTable } from './transport/call-table.ts';
@@ -48,6 +49,8 @@ export interface ExtProcDeps {
   sharedRequests?: SharedRequests;
   health: HealthState;
   counters: Counters;
+  /** Hears of faults and of gateways that are set up wrongly; see `Notices`. */
+  logger?: NoticeLogger;
   nowMs: () => number;
 }
 
@@ -126,6 +129,7 @@ export async function startExtProcServer(
     budget,
     registry,
     counters,
+    notices: new Notices(deps.logger, nowMs),
     nowMs,
   });
   const calls = new CallTable(limits, counters, nowMs);

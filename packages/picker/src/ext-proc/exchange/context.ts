@@ -4,6 +4,7 @@ import { emptyPick, type Pick, type Scheduler } from '../../scheduling/scheduler
 import type { BodyMode } from '../body-mode.ts';
 import type { ByteBudget } from '../byte-budget.ts';
 import type { Counters } from '../counters.ts';
+import type { Notices } from '../notices.ts';
 import type { PoolSelector } from '../pool-selector.ts';
 import { ProcessingRequest } from '../protobuf/processing-request.ts';
 import type { BodyReaders } from '../request/body-reader.ts';
@@ -40,6 +41,7 @@ export interface ExchangeParts {
   budget: ByteBudget;
   registry: RequestRegistry;
   counters: Counters;
+  notices: Notices;
   nowMs: () => number;
 }
 
@@ -51,6 +53,7 @@ export class ExchangeContext {
   readonly budget: ByteBudget;
   readonly registry: RequestRegistry;
   readonly counters: Counters;
+  readonly notices: Notices;
   readonly nowMs: () => number;
   /** In order of arrival, so the oldest come first. */
   readonly waiting = new Set<Waiting>();
@@ -67,6 +70,7 @@ export class ExchangeContext {
     this.budget = parts.budget;
     this.registry = parts.registry;
     this.counters = parts.counters;
+    this.notices = parts.notices;
     this.nowMs = parts.nowMs;
   }
 

@@ -5,7 +5,8 @@
  *
  * | event                   | what happens                                                       |
  * |-------------------------|--------------------------------------------------------------------|
- * | first message           | fixes the body modes: `protocol_config`, else configuration        |
+ * | first message           | fixes the body modes: `protocol_config`, else configuration; a     |
+ * |                         | filter that keeps back what is needed is counted and logged        |
  * | observability message   | read by nobody: no answer, no pick, no accounting                  |
  * | no or unknown part      | counted, not answered: it can only be from a later protocol        |
  * | malformed message       | counted; the call ends with INVALID_ARGUMENT                       |
@@ -13,7 +14,7 @@
  * | both halves ended       | the call is ended well, so that the gateway need not reset it      |
  * | closed, in any state    | the reservation is given back, exactly once                        |
  */
-import { bodyModeOf } from '../body-mode.ts';
+import { BodyMode, bodyModeOf } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
 import { Part, type ProcessingRequest } from '../protobuf/processing-request.ts';
 import { ProtobufError } from '../protobuf/reader.ts';
@@ -48,8 +49,11 @@ export class Exchange implements ExchangeHandler {
     const { decoded } = this.#context;
     try {
       decoded.decode(bytes);
-      if (!this.#begun) this.#begin(decoded);
-      if (!decoded.observability) this.#dispatch(decoded);
+      const isFirst = !this.#begun;
+      if (isFirst) this.#begin(decoded);
+      if (decoded.observability) return;
+      if (isFirst) this.#checkFilter(decoded.part);
+      this.#dispatch(decoded);
     } catch (error) {
       this.#onError(error);
     } finally {
@@ -77,12 +81,21 @@ export class Exchange implements ExchangeHandler {
   closed(): void {
     if (this.#closed) return;
     this.#closed = true;
-    const { counters } = this.#context;
+    const { counters, notices } = this.#context;
     counters.add(Counter.exchanges_ended);
     const aborted = !this.#response.over;
-    if (aborted && this.#reservation.held) counters.add(Counter.exchanges_unfinished);
-    this.#reservation.release(this.#response.outputTokens, aborted);
-    this.#request.closed();
+    if (aborted && this.#reservation.held) {
+      counters.add(Counter.exchanges_unfinished);
+      if (!this.#response.started) notices.endedWithoutResponse(this.#stream.peer);
+    }
+    try {
+      this.#reservation.release(this.#response.outputTokens, aborted);
+    } catch (error) {
+      counters.add(Counter.handler_errors);
+      notices.fault('release', error);
+    } finally {
+      this.#request.closed();
+    }
   }
 
   #begin(message: ProcessingRequest): void {
@@ -90,6 +103,19 @@ export class Exchange implements ExchangeHandler {
     const { options } = this.#context;
     this.#request.mode = bodyModeOf(message.requestBodyMode) ?? options.requestBodyMode;
     this.#response.mode = bodyModeOf(message.responseBodyMode) ?? options.responseBodyMode;
+  }
+
+  /** Tells of a filter in the gateway that keeps from the picker what it needs. */
+  #checkFilter(first: Part): void {
+    const { counters, notices } = this.#context;
+    if (first !== Part.requestHeaders && first !== Part.none) {
+      counters.add(Counter.exchanges_headers_unseen);
+      notices.misconfigured('request_header_mode', this.#stream.peer);
+    }
+    if (this.#response.mode === BodyMode.none) {
+      counters.add(Counter.exchanges_responses_unseen);
+      notices.misconfigured('response_body_mode', this.#stream.peer);
+    }
   }
 
   #dispatch(message: ProcessingRequest): void {
@@ -104,6 +130,7 @@ export class Exchange implements ExchangeHandler {
         this.#request.trailers();
         break;
       case Part.responseHeaders:
+        this.#context.notices.responded();
         this.#response.headers(message);
         break;
       case Part.responseBody:
@@ -129,6 +156,7 @@ export class Exchange implements ExchangeHandler {
       return;
     }
     this.#context.counters.add(Counter.handler_errors);
+    this.#context.notices.fault('message', error);
     if (this.#response.started) this.#stream.fail(GrpcStatus.internal, 'picker error');
     else this.#request.refuse('error', '', 0);
   }

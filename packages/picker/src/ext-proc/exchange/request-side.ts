@@ -296,8 +296,9 @@ export class RequestSide implements Waiting {
         const { status, reason, retryAfterS } = this.#context.pick;
         this.refuse(status as Exclude<typeof status, 'picked'>, reason, retryAfterS);
       }
-    } catch {
+    } catch (error) {
       this.#context.counters.add(Counter.handler_errors);
+      this.#context.notices.fault('pick', error);
       this.refuse('error', '', 0);
     }
   }

@@ -99,6 +99,10 @@ export class GrpcCall implements ExchangeStream {
     return Array.isArray(value) ? value[0] : value;
   }
 
+  get peer(): string {
+    return this.#stream.session?.socket?.remoteAddress ?? '';
+  }
+
   get backlogged(): boolean {
     return this.#queuedBytes > sendQueueBytesMax;
   }

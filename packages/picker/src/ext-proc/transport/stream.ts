@@ -8,6 +8,8 @@
 export interface ExchangeStream {
   /** `:authority` of the call, as sent by the gateway. */
   readonly authority: string;
+  /** The gateway's address, for the log; '' once the connection is lost. */
+  readonly peer: string;
   /** The port that the call came in on. */
   readonly localPort: number;
   /** A metadata (request header) value of the call, by lower-case name. */

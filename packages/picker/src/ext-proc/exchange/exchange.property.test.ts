@@ -1,0 +1,323 @@
+/**
+ * An exchange may end at any point of anything: whatever came before, nothing may stay behind. The
+ * steps below are what a transport can do to an exchange, in any order, legal for a gateway or not.
+ */
+import { gzipSync } from 'node:zlib';
+import fc from 'fast-check';
+import { afterAll, expect, test, vi } from 'vitest';
+import { RequestRegistry } from '../../in-flight/request-registry.ts';
+import type { Outcome, Pick, RequestFacts, Scheduler } from '../../scheduling/scheduler.ts';
+import { ByteBudget } from '../byte-budget.ts';
+import { Counters } from '../counters.ts';
+import { Notices } from '../notices.ts';
+import { PoolSelector } from '../pool-selector.ts';
+import { messageHeadroomBytes } from '../protobuf/processing-response.ts';
+import { encodeRequest } from '../protobuf/reference-codec.ts';
+import { BodyReaders } from '../request/body-reader.ts';
+import type { ExchangeStream } from '../transport/stream.ts';
+import { ExchangeContext } from './context.ts';
+import { Exchange } from './exchange.ts';
+
+type Answer = 'picked' | 'no_endpoint' | 'shed' | 'throws';
+const modes = [
+  'NONE',
+  'STREAMED',
+  'BUFFERED',
+  'BUFFERED_PARTIAL',
+  'FULL_DUPLEX_STREAMED',
+  'GRPC',
+] as const;
+
+/** Counts like the real one, and throws where the real one would silently hide a mistake. */
+class StrictScheduler implements Scheduler {
+  readonly open = new Set<number>();
+  answer: Answer = 'picked';
+  taken = 0;
+
+  pick(_: RequestFacts, into: Pick): void {
+    if (this.answer === 'throws') throw new Error('picked badly');
+    into.status = this.answer;
+    into.reason = '';
+    into.retryAfterS = 0;
+    into.ticket = -1;
+    if (this.answer !== 'picked') return;
+    into.destination = '10.0.0.1:80';
+    into.ticket = this.taken++;
+    this.open.add(into.ticket);
+  }
+
+  servedBy(ticket: number): void {
+    expect(this.open.has(ticket)).toBe(true);
+  }
+
+  firstToken(ticket: number): void {
+    expect(this.open.has(ticket)).toBe(true);
+  }
+
+  release(ticket: number, _: Outcome): void {
+    expect(this.open.delete(ticket)).toBe(true);
+  }
+}
+
+/** The transport's side: what it is told, and whether it has room. */
+class FakeStream implements ExchangeStream {
+  readonly authority = 'epp.ns';
+  readonly peer = '';
+  readonly localPort = 1;
+  backlogged = false;
+  ended = false;
+  sent = 0;
+  metadata(): undefined {}
+  send(message: Uint8Array): void {
+    expect(message.length).toBeGreaterThanOrEqual(messageHeadroomBytes);
+    if (!this.ended) this.sent++;
+  }
+  end(): void {
+    this.ended = true;
+  }
+  fail(): void {
+    this.ended = true;
+  }
+}
+
+interface Setup {
+  request: (typeof modes)[number];
+  response: (typeof modes)[number];
+  requestId: string;
+  type: string;
+  encoding: string;
+  answer: Answer;
+  atDecisionTimeout: 'pick' | 'refuse';
+  bodyAboveMax: 'pick' | 'refuse';
+}
+const setup: fc.Arbitrary<Setup> = fc.record({
+  request: fc.constantFrom(...modes),
+  response: fc.constantFrom(...modes),
+  requestId: fc.constantFrom('', 'same', 'other'),
+  type: fc.constantFrom('application/json', 'text/plain'),
+  encoding: fc.constantFrom('', 'gzip'),
+  answer: fc.constantFrom<Answer>('picked', 'picked', 'picked', 'no_endpoint', 'shed', 'throws'),
+  atDecisionTimeout: fc.constantFrom('pick', 'refuse'),
+  bodyAboveMax: fc.constantFrom('pick', 'refuse'),
+});
+
+const plainBody = Buffer.from(`{"model":"m","prompt":"${'p'.repeat(700_000)}"}`);
+const zippedBody = gzipSync(plainBody);
+const bodyBytesMax = 1_000_000;
+const bodies = { small: 12, odd: 5_001, large: 400_000, tooLarge: bodyBytesMax + 1 } as const;
+
+type Step =
+  | { do: 'headers' | 'responseHeaders' | 'body' | 'responseBody'; size: number; end: boolean }
+  | { do: 'trailers' | 'responseTrailers' | 'oversized' | 'malformed' | 'halfClose' }
+  | { do: 'block' | 'drain' | 'turn' | 'deadline' };
+const step: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.record({
+      do: fc.constantFrom('headers', 'responseHeaders', 'body', 'responseBody'),
+      size: fc.constantFrom(0, ...Object.values(bodies)),
+      end: fc.boolean(),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constantFrom('trailers', 'responseTrailers', 'oversized', 'malformed', 'halfClose'),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constantFrom('block', 'drain', 'turn', 'deadline') }),
+  },
+);
+
+let nowMs = 0;
+const decisionTimeoutMs = 10_000;
+
+function open(heldBytesMax: number) {
+  const scheduler = new StrictScheduler();
+  const counters = new Counters();
+  const budget = new ByteBudget(heldBytesMax);
+  const pools = new PoolSelector();
+  pools.setPools([{ name: 'ns/pool', authorities: ['epp.ns'] }]);
+  const context = new ExchangeContext({
+    options: {
+      requestBodyMode: 4,
+      responseBodyMode: 4,
+      bodyBytesMax,
+      bodyAboveMax: 'pick',
+      decisionTimeoutMs,
+      atDecisionTimeout: 'pick',
+      conformance: false,
+    },
+    scheduler,
+    pools,
+    readers: new BodyReaders(bodyBytesMax, counters),
+    budget,
+    registry: new RequestRegistry(),
+    counters,
+    notices: new Notices(undefined, () => nowMs),
+    nowMs: () => nowMs,
+  });
+  return { context, scheduler, budget, counters };
+}
+
+/** One exchange and what a test may do to it. */
+class Driven {
+  readonly #setup: Setup;
+  readonly #stream = new FakeStream();
+  readonly #exchange: Exchange;
+  readonly #context: ExchangeContext;
+  readonly #scheduler: StrictScheduler;
+  #isFirst = true;
+
+  constructor(context: ExchangeContext, scheduler: StrictScheduler, chosen: Setup) {
+    this.#setup = chosen;
+    this.#context = context;
+    this.#scheduler = scheduler;
+    this.#exchange = new Exchange(context, this.#stream);
+  }
+
+  async take(next: Step): Promise<void> {
+    Object.assign(this.#context.options, {
+      atDecisionTimeout: this.#setup.atDecisionTimeout,
+      bodyAboveMax: this.#setup.bodyAboveMax,
+    });
+    this.#scheduler.answer = this.#setup.answer;
+    if (next.do === 'turn') await new Promise((resolve) => setImmediate(resolve));
+    else if (next.do === 'block') this.#stream.backlogged = true;
+    else if (next.do === 'deadline') {
+      nowMs += decisionTimeoutMs + 1;
+      this.#context.sweep();
+    } else if (next.do === 'drain') {
+      this.#stream.backlogged = false;
+      if (!this.#stream.ended) this.#exchange.drained();
+    } else if (!this.#stream.ended) this.#arrive(next);
+  }
+
+  /** Messages that went to the gateway. */
+  get sent(): number {
+    return this.#stream.sent;
+  }
+
+  close(): void {
+    this.#exchange.closed();
+  }
+
+  #arrive(next: Step): void {
+    if (next.do === 'halfClose') this.#exchange.halfClosed();
+    else if (next.do === 'oversized') this.#exchange.oversized();
+    else if (next.do === 'malformed') this.#exchange.message(Buffer.from([0xff]));
+    else this.#exchange.message(this.#encode(next));
+  }
+
+  #encode(next: Step): Uint8Array {
+    const message: Record<string, unknown> = this.#messageOf(next);
+    if (this.#isFirst) {
+      const { request, response } = this.#setup;
+      message.protocolConfig = {
+        requestBodyMode: modes.indexOf(request),
+        responseBodyMode: modes.indexOf(response),
+      };
+    }
+    this.#isFirst = false;
+    return encodeRequest(message);
+  }
+
+  #messageOf(next: Step): Record<string, unknown> {
+    const { requestId, type, encoding } = this.#setup;
+    const whole = encoding === 'gzip' ? zippedBody : plainBody;
+    if (next.do === 'trailers') return { requestTrailers: {} };
+    if (next.do === 'responseTrailers') return { responseTrailers: {} };
+    if (!('size' in next)) throw new RangeError(next.do);
+    const { size, end: endOfStream } = next;
+    const body = size > whole.length ? Buffer.alloc(size, ' ') : whole.subarray(0, size);
+    if (next.do === 'body') return { requestBody: { body, endOfStream } };
+    if (next.do === 'responseBody') return { responseBody: { body, endOfStream } };
+    const list = { 'x-request-id': requestId, 'content-type': type, 'content-encoding': encoding };
+    const headers = Object.entries(list).map(([key, value]) => ({
+      key,
+      rawValue: Buffer.from(value),
+    }));
+    const part = { headers: { headers }, endOfStream };
+    return next.do === 'headers' ? { requestHeaders: part } : { responseHeaders: part };
+  }
+}
+
+const plan = fc.record({
+  first: setup,
+  second: setup,
+  steps: fc.array(fc.tuple(fc.nat(1), step), { maxLength: 14 }),
+  beginsWell: fc.boolean(),
+  heldBytesMax: fc.constantFrom(1_000, 500_000, 64_000_000),
+});
+
+const rejections = vi.fn();
+process.on('unhandledRejection', rejections);
+process.on('uncaughtException', rejections);
+afterAll(() => {
+  process.off('unhandledRejection', rejections);
+  process.off('uncaughtException', rejections);
+});
+
+test('buffered bodies that wait to be read are held within the budget', async () => {
+  const heldBytesMax = 2_000_000;
+  const { context, scheduler, budget, counters } = open(heldBytesMax);
+  const chosen: Setup = {
+    request: 'BUFFERED',
+    response: 'STREAMED',
+    requestId: '',
+    type: 'application/json',
+    encoding: '',
+    answer: 'picked',
+    atDecisionTimeout: 'pick',
+    bodyAboveMax: 'pick',
+  };
+  const all = Array.from({ length: 20 }, () => new Driven(context, scheduler, chosen));
+  for (const driven of all) {
+    await driven.take({ do: 'headers', size: 0, end: false });
+    await driven.take({ do: 'body', size: bodies.large, end: true });
+    expect(budget.usedBytes).toBeLessThanOrEqual(heldBytesMax);
+  }
+  // Those that found no room were picked for at once, the others when they were read.
+  expect(counters.get('body_memory_full')).toBeGreaterThan(0);
+  await vi.waitFor(() => expect(scheduler.open.size).toBe(all.length));
+  expect(budget.usedBytes).toBe(0);
+  for (const driven of all) {
+    // The reply to the headers and the pick: what was only read is not given back.
+    expect(driven.sent).toBe(2);
+    driven.close();
+  }
+  expect(scheduler.open.size).toBe(0);
+});
+
+test('two exchanges that end anywhere leave no ticket, byte, timer or entry behind', async () => {
+  await fc.assert(
+    fc.asyncProperty(plan, async ({ first, second, steps, beginsWell, heldBytesMax }) => {
+      const { context, scheduler, budget, counters } = open(heldBytesMax);
+      const both = [first, second].map((chosen) => new Driven(context, scheduler, chosen));
+      if (beginsWell) {
+        for (const driven of both) await driven.take({ do: 'headers', size: 0, end: false });
+      }
+      for (const [which, next] of steps) await both[which]!.take(next);
+      for (const driven of both) {
+        driven.close();
+        // The transport promises once; a second time must not count.
+        driven.close();
+      }
+      // Slices and inflating that were under way come to nothing.
+      await vi.waitFor(() => expect(context.readers.inflating).toBe(0));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(scheduler.open.size).toBe(0);
+      expect(budget.usedBytes).toBe(0);
+      expect(context.registry.size).toBe(0);
+      expect(context.waiting.size).toBe(0);
+      expect(counters.get('exchanges_started')).toBe(counters.get('exchanges_ended'));
+      if (first.answer !== 'throws' && second.answer !== 'throws') {
+        expect(counters.get('handler_errors')).toBe(0);
+      }
+      expect(rejections).not.toHaveBeenCalled();
+    }),
+    { numRuns: 300 },
+  );
+}, 120_000);
