@@ -38,7 +38,8 @@ const variants: Record<string, object> = {
   },
   'every extra': {
     picker: {
-      config: { default: { strategy: 'least-load' } },
+      config: { default: { strategy: 'least-load' }, extensions: [{ module: './zone.mjs' }] },
+      extensions: { 'zone.mjs': 'export default {};\n\nconst a = 1;\n' },
       tls: { secretName: 'picker-tls' },
       namespaces: ['*'],
       services: ['other/picker', 'picker-of-code'],
@@ -106,6 +107,7 @@ describe('the chart', () => {
     ['a misspelt value of NATS', { nats: { urls: 'nats://nats:4222' } }],
     ['an image digest that is none', { image: { digest: 'latest' } }],
     ['a drain that no picker takes', { picker: { drainSeconds: 3_600 } }],
+    ['modules that nothing names', { picker: { extensions: { 'same-zone.mjs': '' } } }],
     ['cert-manager without an issuer', { injector: { certificate: { source: 'certManager' } } }],
   ])('refuses %s', async (_, values) => {
     await expect(renderChart({ name: 'leadsman', namespace: 'chart' }, values)).rejects.toThrow();

@@ -204,6 +204,9 @@ LEADSMAN_LOG_LEVEL: {{ .Values.logLevel | quote }}
 {{- with include "leadsman.natsUrl" . }}
 LEADSMAN_NATS_URL: {{ . | quote }}
 LEADSMAN_SUBJECT_PREFIX: {{ $.Values.nats.subjectPrefix | quote }}
+{{- if and $.Values.nats.tlsCaSecret $.Values.nats.sidecarCredentialsSecret }}
+LEADSMAN_NATS_TLS_CA_FILE: /var/run/leadsman/nats/ca.crt
+{{- end }}
 {{- end }}
 {{- with include "leadsman.streamUrl" . }}
 LEADSMAN_COLLECTOR_URL: {{ . | quote }}

@@ -62,7 +62,11 @@ export function sidecarVolumes(
         optional: true,
         // Readable by the sidecar's group only where the pod sets one; the content is a credential.
         defaultMode: 0o444,
-        items: [{ key: 'nats.creds', path: 'nats.creds' }],
+        // Optional as the whole is: the CA is there only where the servers' is not a public one.
+        items: [
+          { key: 'nats.creds', path: 'nats.creds' },
+          { key: 'ca.crt', path: 'ca.crt' },
+        ],
       },
     },
   ];

@@ -33,7 +33,7 @@ export const sidecarTemplateShape = z.strictObject({
    * pod as a whole runs as root: that would contradict runAsNonRoot and block the pod.
    */
   runAsUser: z.number().int().min(1).nullable().default(65_532),
-  /** Secret in the pod's own namespace with NATS credentials under the key `nats.creds`. */
+  /** Secret in the pod's own namespace: NATS credentials (`nats.creds`), perhaps a CA (`ca.crt`). */
   natsCredentialsSecret: z.string().default(''),
 });
 
