@@ -7,7 +7,7 @@
  */
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { decodeRanks } from '@leadsman/wire';
+import { decodeRanks, podKeyText } from '@leadsman/wire';
 import type { FastifyInstance } from 'fastify';
 import { endpointJson } from '../view/endpoint-json.ts';
 import { ViewReader } from '../view/view-reader.ts';
@@ -53,11 +53,21 @@ async function* slices(
 }
 
 function withRanks(reader: ViewReader, slot: number, options: EndpointsRouteOptions) {
-  const record = options.ranksRecord(slot);
-  const ranks = record === undefined ? [] : decodeRanks(record).ranks;
   return {
     ...endpointJson(reader, slot, options.nowMs(), options.staleAfterMs),
     // A NaN becomes null in JSON, which is what unknown is there.
-    ranks,
+    ranks: ranksOf(reader, slot, options),
   };
+}
+
+/** The ranks of an endpoint, unless its slot has been another's since the reader looked. */
+function ranksOf(reader: ViewReader, slot: number, options: EndpointsRouteOptions) {
+  const record = options.ranksRecord(slot);
+  if (record === undefined) return [];
+  const { podKey, port, epoch, ranks } = decodeRanks(record);
+  const isSame =
+    podKeyText(podKey) === reader.podKey(slot) &&
+    port === reader.port(slot) &&
+    epoch === reader.epoch(slot);
+  return isSame ? ranks : [];
 }
