@@ -185,8 +185,24 @@ export async function lintChart(values: unknown = {}): Promise<string> {
   return stdout;
 }
 
+/** `helm` with the cluster's kubeconfig; `chart` and `values` in its arguments stand for files. */
+export async function helmWith(
+  kubeconfig: string,
+  args: readonly string[],
+  values: unknown = {},
+): Promise<void> {
+  await withChart(async (chart, valuesFile, folder) => {
+    const file = join(folder, 'kubeconfig');
+    await writeFile(file, kubeconfig);
+    const places: Record<string, string> = { chart, values: valuesFile };
+    await run(helm(), [...args.map((arg) => places[arg] ?? arg), '--kubeconfig', file], {
+      env: { ...process.env, HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder },
+    });
+  }, values);
+}
+
 async function withChart<T>(
-  use: (chart: string, valuesFile: string) => Promise<T>,
+  use: (chart: string, valuesFile: string, folder: string) => Promise<T>,
   values: unknown,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'leadsman-chart-'));
@@ -198,7 +214,7 @@ async function withChart<T>(
     await writeFile(join(chart, 'charts/nats/Chart.yaml'), stub);
     const file = join(folder, 'values.yaml');
     await writeFile(file, stringify(values));
-    return await use(chart, file);
+    return await use(chart, file, folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
