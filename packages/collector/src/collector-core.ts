@@ -108,7 +108,8 @@ export class CollectorCore {
 
   #tick(): void {
     const nowMs = this.#nowMs();
-    this.#state = this.#watch.update(this.feed.connected, nowMs);
+    const { connected } = this.feed;
+    this.#state = this.#watch.update(connected, nowMs, this.feed.arrivedAtMs);
     this.ingest.tick(nowMs, this.#state);
   }
 }

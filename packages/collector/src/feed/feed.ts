@@ -9,18 +9,13 @@ import {
   grpcFrameServer,
   type LinkLogger,
   type NatsLink,
-  natsSource,
   type WatchCall,
 } from '@leadsman/link';
 import { allFramesSubject, formatHostPort } from '@leadsman/wire';
 import { RemoteFeed } from '../watch/remote-feed.ts';
+import { DirectPresence } from './direct-presence.ts';
 import type { FeedConfig } from './feed-config.ts';
-
-/**
- * A direct listener that nobody has dialled yet counts as connected after this long: senders look
- * for new collectors every 5 s, so that then there are none.
- */
-const directAloneMs = 7_500;
+import { FramesSubscription } from './frames-subscription.ts';
 
 /**
  * Distance of two readings of NATS, ms: what the freshness budget has for NATS and ingest. A
@@ -45,8 +40,8 @@ export class Feed {
   readonly #config: FeedConfig;
   readonly #deps: FeedDeps;
   readonly #sources: FrameSource[] = [];
-  #listeningSinceMs = Number.NaN;
-  #everDialled = false;
+  readonly #frames: FramesSubscription | undefined;
+  readonly #presence = new DirectPresence();
 
   constructor(config: FeedConfig, deps: FeedDeps) {
     this.#config = config;
@@ -55,7 +50,9 @@ export class Feed {
     if (config.nats !== undefined) {
       const bounds = { readEveryMs, ...config.nats.options.bounds };
       this.nats = connectNats({ ...config.nats.options, bounds, logger, nowMs, random });
-      this.#sources.push(natsSource(this.nats, allFramesSubject(config.nats.subjectPrefix)));
+      const subject = allFramesSubject(config.nats.subjectPrefix);
+      this.#frames = new FramesSubscription(this.nats, subject);
+      this.#sources.push(this.#frames);
     }
     if (config.direct !== undefined) {
       const { watch } = deps;
@@ -73,7 +70,7 @@ export class Feed {
     for (const source of this.#sources) source.start(onFrame);
     if (this.direct === undefined || this.#config.direct === undefined) return;
     const port = await this.direct.listen();
-    this.#listeningSinceMs = this.#deps.nowMs();
+    this.#presence.listening(this.#deps.nowMs());
     this.directAddress = formatHostPort(this.#config.direct.host, port);
   }
 
@@ -82,12 +79,25 @@ export class Feed {
    * there is one, else the watched collector, else whoever dials in.
    */
   get connected(): boolean {
-    if (this.nats !== undefined) return this.nats.connected;
+    if (this.#frames !== undefined) return this.#frames.connected;
     if (this.remote !== undefined) return this.remote.connected;
     if (this.direct === undefined) return false;
-    if (this.direct.streams > 0) this.#everDialled = true;
-    if (this.#everDialled) return this.direct.streams > 0;
-    return this.#deps.nowMs() - this.#listeningSinceMs >= directAloneMs;
+    this.#presence.look(this.direct.streams, this.#deps.nowMs());
+    return this.#presence.connected;
+  }
+
+  /**
+   * When the latest sender came of whom more were to be expected, as of the last look at
+   * {@link connected}; -∞ where a broker or a collector has them all.
+   */
+  get arrivedAtMs(): number {
+    return this.#presence.arrivedAtMs;
+  }
+
+  /** What only an operator can mend; `undefined` when nothing. */
+  get problem(): string | undefined {
+    if (!this.#frames?.refused) return undefined;
+    return `NATS refuses the subscription to ${this.#frames.subject}`;
   }
 
   async close(): Promise<void> {

@@ -11,4 +11,6 @@ test('the view is whole after a keyframe interval of connection, and has to earn
   expect(watch.update(false, 1_700)).toBe(feedState.disconnected);
   expect(watch.update(true, 1_800)).toBe(feedState.syncing);
   expect(watch.update(true, 3_300)).toBe(feedState.synced);
+  // One more sender does not make it less whole than it was.
+  expect(watch.update(true, 3_400, 3_400)).toBe(feedState.synced);
 });

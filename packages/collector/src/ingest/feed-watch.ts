@@ -12,19 +12,30 @@ export class FeedWatch {
   readonly #syncAfterMs: number;
   #connectedAtMs = Number.NaN;
   #everConnected = false;
+  #isSynced = false;
 
   constructor(syncAfterMs: number = syncAfterMsDefault) {
     this.#syncAfterMs = syncAfterMs;
   }
 
-  /** The state at `nowMs`, given whether the source is connected then. */
-  update(connected: boolean, nowMs: number): FeedState {
+  /**
+   * The state at `nowMs`, given whether the source is connected then, and when the latest sender
+   * came of whom more were to be expected. Once whole, a connected feed stays so.
+   */
+  update(
+    connected: boolean,
+    nowMs: number,
+    arrivedAtMs: number = Number.NEGATIVE_INFINITY,
+  ): FeedState {
     if (!connected) {
       this.#connectedAtMs = Number.NaN;
+      this.#isSynced = false;
       return this.#everConnected ? feedState.disconnected : feedState.never;
     }
     this.#everConnected = true;
     if (Number.isNaN(this.#connectedAtMs)) this.#connectedAtMs = nowMs;
-    return nowMs - this.#connectedAtMs >= this.#syncAfterMs ? feedState.synced : feedState.syncing;
+    const sinceMs = Math.max(this.#connectedAtMs, arrivedAtMs);
+    this.#isSynced ||= nowMs - sinceMs >= this.#syncAfterMs;
+    return this.#isSynced ? feedState.synced : feedState.syncing;
   }
 }

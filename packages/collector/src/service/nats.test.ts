@@ -1,4 +1,7 @@
 /** The collector on a real NATS server that dies, and beside a subscriber that stands still. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connectNats, type NatsLink, natsSink, natsSource } from '@leadsman/link';
 import { createLogger, monotonicMs, readConfig } from '@leadsman/service';
 import {
@@ -147,6 +150,47 @@ test('a collector that stands still delays no other, and is up to date after it 
     { what: 'the woken collector to show what was said since' },
   );
 }); // C34
+
+test('a collector whose user may not subscribe is not ready, and says why', async () => {
+  const { client: port } = nats.ports;
+  await nats.stop();
+  const permissions = 'permissions: { subscribe: "other.>" }';
+  nats = await launchNats({
+    port,
+    config: `authorization { users: [{ user: a, password: b, ${permissions} }] }`,
+  });
+  const folder = await mkdtemp(join(tmpdir(), 'leadsman-collector-'));
+  stops.push(() => rm(folder, { recursive: true }));
+  const passwordFile = join(folder, 'password');
+  await writeFile(passwordFile, 'b');
+  const argv = ['--admin-host', '127.0.0.1', '--grpc-host', '127.0.0.1', '--nats-url', nats.url];
+  const env = {
+    LEADSMAN_ADMIN_PORT: '0',
+    LEADSMAN_GRPC_PORT: '0',
+    LEADSMAN_NATS_USER: 'a',
+    LEADSMAN_NATS_PASSWORD_FILE: passwordFile,
+  };
+  const config = readConfig(collectorConfigShape, { argv, env, name: 'collector' });
+  const logger = createLogger({ name: 'collector', level: 'silent' });
+  const collector = await startCollector(config, logger);
+  stops.push(() => collector.stop());
+  const get = async (path: string) =>
+    (await fetch(`http://${collector.adminAddress}${path}`)).text();
+  await waitUntil(async () => /refuses the subscription/.test(await get('/readyz')), {
+    what: 'the reason',
+  });
+  expect(await get('/metrics')).toMatch(/^leadsman_collector_nats_permission_errors_total [1-9]/m);
+
+  await nats.stop();
+  nats = await launchNats({
+    port,
+    config: 'authorization { users: [{ user: a, password: b }] }',
+  });
+  await waitUntil(async () => !/refuses|connect/.test(await get('/readyz')), {
+    what: 'readiness with the permission',
+    deadlineMs: 20_000,
+  });
+});
 
 test('a handler slower than its input drops what waited, and the view stays young', async () => {
   const link = connect('slow collector');

@@ -73,7 +73,10 @@ export async function startCollector(
     registry,
     logger,
     // Watchers are refused in the same states, so they are sent to a replica that is whole.
-    ready: () => (core.feedState === feedState.synced ? undefined : feedText[core.feedState]),
+    ready: () => {
+      if (core.feedState === feedState.synced) return undefined;
+      return core.feed.problem ?? feedText[core.feedState];
+    },
   });
   addEndpointsRoute(admin, {
     view,
