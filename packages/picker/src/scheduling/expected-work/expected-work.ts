@@ -34,6 +34,7 @@ import { adapterState } from '../adapter-states.ts';
 import { sentSinceReport } from '../expected-load.ts';
 import type { PickContext, Strategy } from '../part.ts';
 import { holdersMax } from '../prefix/block-holders.ts';
+import { CandidateMarks } from './candidate-marks.ts';
 import { type ExpectedWorkParameters, expectedWorkParameters } from './parameters.ts';
 import { RecentSends } from './recent-sends.ts';
 
@@ -46,10 +47,7 @@ export class ExpectedWork implements Strategy {
   readonly #p: ExpectedWorkParameters;
   readonly #recent = new RecentSends();
   readonly #holders = new Int32Array(holdersMax);
-  /** By position: the index into the candidates + 1, valid where `#markedBy` is this pick's. */
-  #slotOf = new Int32Array(0);
-  #markedBy = new Int32Array(0);
-  #mark = 0;
+  readonly #marks = new CandidateMarks();
   #best = -1;
   #bestWork = Number.POSITIVE_INFINITY;
   #ties = 0;
@@ -130,20 +128,11 @@ export class ExpectedWork implements Strategy {
     if (found === 0) return;
     // Holders are of all pools and members; only those that passed the filters may be picked.
     const { table } = context;
-    if (this.#markedBy.length < table.count) {
-      this.#markedBy = new Int32Array(table.count);
-      this.#slotOf = new Int32Array(table.count);
-    }
-    const mark = ++this.#mark;
-    for (let i = 0; i < count; i++) {
-      this.#markedBy[candidates[i]!] = mark;
-      this.#slotOf[candidates[i]!] = i;
-    }
+    this.#marks.begin(candidates, count, table.count);
     for (let i = 0; i < found; i++) {
       const position = table.positionOf(this.#holders[i]!);
-      if (position >= 0 && this.#markedBy[position] === mark) {
-        this.#consider(context, candidates, this.#slotOf[position]!);
-      }
+      const slot = position < 0 ? -1 : this.#marks.slotOf(position);
+      if (slot >= 0) this.#consider(context, candidates, slot);
     }
   }
 

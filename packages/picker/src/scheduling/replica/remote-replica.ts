@@ -39,7 +39,8 @@ export class RemoteReplica {
 
   /** Begins a message with absolute loads. */
   beginLoads(): void {
-    this.#stamp++;
+    // The stamps are 32 bits wide, and a replica may live for years.
+    this.#stamp = (this.#stamp + 1) | 0;
   }
 
   /** Sets one number of an endpoint. */
