@@ -42,6 +42,8 @@ export const counterNames = [
   'sessions_closed',
   'sessions_refused',
   'sessions_timed_out',
+  /** Connections whose peer did not answer a ping: it is gone without a word. */
+  'sessions_dead',
   'session_errors',
   'tls_failures',
   'streams_refused',

@@ -15,6 +15,10 @@ export interface TransportLimits {
   handshakeTimeoutMs: number;
   /** How long a connection may stay without any call. Gateways keep idle ones for an hour. */
   idleConnectionTimeoutMs: number;
+  /** How often a connection's peer is asked whether it is there. */
+  pingIntervalMs: number;
+  /** How long it may take to answer, before its connection and calls are given up. */
+  pingTimeoutMs: number;
 }
 
 export const defaultTransportLimits: TransportLimits = {
@@ -25,6 +29,9 @@ export const defaultTransportLimits: TransportLimits = {
   firstMessageTimeoutMs: 10_000,
   handshakeTimeoutMs: 10_000,
   idleConnectionTimeoutMs: 4 * 3_600_000,
+  // A dead gateway's requests are counted as in flight for at most these together.
+  pingIntervalMs: 30_000,
+  pingTimeoutMs: 20_000,
 };
 
 /** Room for one call: a large body flows without waiting for the window to be renewed. */

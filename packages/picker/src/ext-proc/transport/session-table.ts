@@ -1,6 +1,10 @@
 /**
- * The open connections of a worker: how many there may be, how long they may idle, and how they are
- * sent away at the end.
+ * The open connections of a worker: how many there may be, how long they may idle, whether their
+ * peers still live, and how they are sent away at the end.
+ *
+ * A gateway whose machine is gone closes nothing, and while we wait for its messages nothing of
+ * ours is under way that could fail: only a PING tells, and without one its calls would be counted
+ * as in flight for ever.
  *
  * Drain of a connection, so that no call is lost in between:
  *   1. GOAWAY naming the largest stream id: the peer opens new calls elsewhere, but whatever it has
@@ -10,7 +14,7 @@
  */
 import { constants, type Http2Session } from 'node:http2';
 import { Counter, type Counters } from '../counters.ts';
-import type { TransportLimits } from './limits.ts';
+import { sweepIntervalMs, type TransportLimits } from './limits.ts';
 
 const lastStreamId = 0x7fffffff;
 
@@ -21,6 +25,12 @@ interface Entry {
   calls: number;
   /** The peer's SETTINGS have come: it does speak HTTP/2. */
   ready: boolean;
+  /**
+   * How long the peer has not been asked, or has not answered, ms. Added up by sweeps and not read
+   * from a clock: while this thread stood still, no answer could have been seen.
+   */
+  quietMs: number;
+  asked: boolean;
 }
 
 export class SessionTable {
@@ -49,7 +59,14 @@ export class SessionTable {
       return false;
     }
     const now = this.#nowMs();
-    const entry: Entry = { openedAtMs: now, idleSinceMs: now, calls: 0, ready: false };
+    const entry: Entry = {
+      openedAtMs: now,
+      idleSinceMs: now,
+      calls: 0,
+      ready: false,
+      quietMs: 0,
+      asked: false,
+    };
     this.#sessions.set(session, entry);
     this.#counters.add(Counter.sessions_opened);
     session.once('remoteSettings', () => {
@@ -62,11 +79,19 @@ export class SessionTable {
     return true;
   }
 
-  /** Ends connections that never finished their handshake or had no call for long. */
+  /**
+   * Ends connections that never finished their handshake, had no call for long, or whose peer is
+   * gone. Call it every `sweepIntervalMs`.
+   */
   sweep(): void {
     const now = this.#nowMs();
     const { handshakeTimeoutMs, idleConnectionTimeoutMs } = this.#limits;
     for (const [session, entry] of this.#sessions) {
+      if (entry.ready && this.#isDead(session, entry)) {
+        this.#counters.add(Counter.sessions_dead);
+        session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
+        continue;
+      }
       if (entry.calls > 0) continue;
       const handshaking = !entry.ready && now - entry.openedAtMs > handshakeTimeoutMs;
       if (handshaking || now - entry.idleSinceMs > idleConnectionTimeoutMs) {
@@ -74,6 +99,18 @@ export class SessionTable {
         session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
       }
     }
+  }
+
+  #isDead(session: Http2Session, entry: Entry): boolean {
+    entry.quietMs += sweepIntervalMs;
+    if (entry.asked) return entry.quietMs > this.#limits.pingTimeoutMs;
+    if (entry.quietMs < this.#limits.pingIntervalMs || session.destroyed) return false;
+    entry.quietMs = 0;
+    entry.asked = session.ping(() => {
+      entry.asked = false;
+      entry.quietMs = 0;
+    });
+    return false;
   }
 
   /** A call began on the connection. */
