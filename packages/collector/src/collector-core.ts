@@ -68,7 +68,7 @@ export class CollectorCore {
   async start(): Promise<void> {
     this.#tick();
     this.#timer = setInterval(() => this.#tick(), tickMs);
-    await this.feed.start((frame) => this.ingest.receive(frame, this.#nowMs()));
+    await this.feed.start((frame, waitedMs) => this.ingest.receive(frame, this.#nowMs(), waitedMs));
   }
 
   snapshot(): CollectorSnapshot {

@@ -20,10 +20,16 @@ export interface FrameSink {
   close(): Promise<void>;
 }
 
+/**
+ * Gets a frame, in memory that is valid only during the call, and how long it is known to have
+ * waited on its way, ms: at least so much older is all that it tells.
+ */
+export type FrameHandler = (frame: Uint8Array, waitedMs: number) => void;
+
 /** Gives frames. */
 export interface FrameSource {
-  /** Begins to call `onFrame`; the bytes are valid only during the call. Call once. */
-  start(onFrame: (frame: Uint8Array) => void): void;
+  /** Begins to call `onFrame`. Call once. */
+  start(onFrame: FrameHandler): void;
   /** Whether frames can arrive now. */
   readonly connected: boolean;
   close(): Promise<void>;

@@ -5,6 +5,7 @@
 import {
   connectNats,
   type FeedServer,
+  type FrameHandler,
   type FrameSource,
   grpcFrameServer,
   type LinkLogger,
@@ -66,7 +67,7 @@ export class Feed {
   }
 
   /** Begins to call `onFrame`. Rejects when the direct listener's port cannot be had. */
-  async start(onFrame: (frame: Uint8Array) => void): Promise<void> {
+  async start(onFrame: FrameHandler): Promise<void> {
     for (const source of this.#sources) source.start(onFrame);
     if (this.direct === undefined || this.#config.direct === undefined) return;
     const port = await this.direct.listen();

@@ -11,7 +11,7 @@
  * usually mended under living connections. The link of a view is used for nothing else, so every
  * error of permissions on it is about this.
  */
-import type { FrameSource, NatsLink } from '@leadsman/link';
+import type { FrameHandler, FrameSource, NatsLink } from '@leadsman/link';
 
 const retryMsDefault = 5_000;
 
@@ -19,7 +19,7 @@ export class FramesSubscription implements FrameSource {
   readonly subject: string;
   readonly #link: NatsLink;
   readonly #retryMs: number;
-  #onFrame: ((frame: Uint8Array) => void) | undefined;
+  #onFrame: FrameHandler | undefined;
   #undo: (() => void) | undefined;
   #unwatch: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -49,7 +49,7 @@ export class FramesSubscription implements FrameSource {
     return this.#link.connected && !this.refused;
   }
 
-  start(onFrame: (frame: Uint8Array) => void): void {
+  start(onFrame: FrameHandler): void {
     if (this.#onFrame !== undefined) return;
     this.#onFrame = onFrame;
     this.#subscribe();
@@ -67,7 +67,9 @@ export class FramesSubscription implements FrameSource {
   }
 
   #subscribe(): void {
-    this.#undo = this.#link.subscribe(this.subject, (bytes) => this.#onFrame?.(bytes));
+    this.#undo = this.#link.subscribe(this.subject, (bytes) =>
+      this.#onFrame?.(bytes, this.#link.lagMs),
+    );
   }
 
   #retry(): void {

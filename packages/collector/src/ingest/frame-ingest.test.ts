@@ -356,3 +356,14 @@ test('an ingest over a view that another one left goes on with its endpoints', (
   expect(writer.used).toBe(2);
   expect([fleet.seq('pod-a'), fleet.seq('pod-b')]).toEqual([10, 5]);
 });
+
+test('what is known to have waited on its way is as much older', () => {
+  const fleet = setup();
+  fleet.pass(5_000);
+  fleet.ingest.receive(fleet.sender.frame([reportRecord({ seq: 1, ageMs: 2 })]), 5_000, 600);
+  fleet.reader.refresh();
+  expect(fleet.reader.measuredAtMs(fleet.slot())).toBe(4_398);
+  fleet.ingest.receive(fleet.sender.frame([reportRecord({ seq: 2, ageMs: 2 })]), 5_050);
+  fleet.reader.refresh();
+  expect(fleet.reader.measuredAtMs(fleet.slot())).toBe(5_048);
+});

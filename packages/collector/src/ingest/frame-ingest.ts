@@ -70,8 +70,11 @@ export class FrameIngest {
     return this.#fleet.ranksRecord(slot);
   }
 
-  /** Applies a frame, or counts why not. Throws only when another writer owns the view. */
-  receive(frame: Uint8Array, nowMs: number): void {
+  /**
+   * Applies a frame, or counts why not. `waitedMs`: how long it is known to have waited on its way.
+   * Throws only when another writer owns the view.
+   */
+  receive(frame: Uint8Array, nowMs: number, waitedMs = 0): void {
     this.#writer.mustOwn();
     const counters = this.counters;
     const reader = this.#reader;
@@ -87,7 +90,8 @@ export class FrameIngest {
     counters.unknownRecords += reader.unknownRecords;
     this.#senders.observe(reader, nowMs);
     if (this.#ints.buffer !== reader.bytes.buffer) this.#ints = new Int32Array(reader.bytes.buffer);
-    const extraAgeMs = this.#stall.extraAgeMs(nowMs);
+    // What waited while this thread stood still, waited on its way too.
+    const extraAgeMs = Math.max(waitedMs, this.#stall.extraAgeMs(nowMs));
     while (reader.next()) {
       if (reader.type === recordType.report) {
         this.#fleet.report(reader.words, this.#ints, reader.offset / 8, nowMs, extraAgeMs);

@@ -7,7 +7,7 @@
  */
 import { Server, type ServerDuplexStream, type ServerWritableStream, status } from '@grpc/grpc-js';
 import { formatHostPort, frameBytesMax } from '@leadsman/wire';
-import type { FrameSource } from '../frame-port.ts';
+import type { FrameHandler, FrameSource } from '../frame-port.ts';
 import { feedService, type WatchRequest } from './feed-service.ts';
 import { type GrpcServerTls, serverCredentials } from './tls.ts';
 
@@ -64,7 +64,7 @@ class PushServer implements FeedServer {
   readonly #options: FeedServerOptions;
   readonly #server: Server;
   readonly #calls = new Set<PushCall>();
-  #onFrame: ((frame: Uint8Array) => void) | undefined;
+  #onFrame: FrameHandler | undefined;
 
   constructor(options: FeedServerOptions) {
     this.#options = options;
@@ -88,7 +88,7 @@ class PushServer implements FeedServer {
     return this.#calls.size;
   }
 
-  start(onFrame: (frame: Uint8Array) => void): void {
+  start(onFrame: FrameHandler): void {
     this.#onFrame ??= onFrame;
   }
 
@@ -145,7 +145,7 @@ class PushServer implements FeedServer {
       this.counters.frames++;
       this.counters.bytes += frame.length;
       try {
-        this.#onFrame?.(frame);
+        this.#onFrame?.(frame, 0);
       } catch {
         // As over NATS: one frame that is not taken must not end the stream of all others.
         this.counters.handlerErrors++;

@@ -24,7 +24,7 @@ export function natsSource(link: NatsLink, subject: string): FrameSource {
       return link.connected;
     },
     start(onFrame) {
-      stop ??= link.subscribe(subject, (bytes) => onFrame(bytes));
+      stop ??= link.subscribe(subject, (bytes) => onFrame(bytes, link.lagMs));
     },
     close: async () => stop?.(),
   };

@@ -1,6 +1,7 @@
 import { waitUntil } from '@leadsman/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { FakeNatsServer } from './fixture/fake-server.ts';
+import { natsSource } from './frames.ts';
 import { connectNats, type NatsLink } from './link.ts';
 import type { NatsBounds } from './options.ts';
 
@@ -86,6 +87,26 @@ describe('a NATS link and a server that stalls', () => {
       return got.at(-1) === 'new';
     });
     expect(got.slice(0, 3)).toEqual(['one', 'recent', 'new']);
+  });
+
+  it('says how long a frame has waited on its way, when that is worth a word', async () => {
+    const waited: number[] = [];
+    const link = connect({ pingEveryMs: 5 });
+    natsSource(link, 'a').start((_, waitedMs) => waited.push(waitedMs));
+    await until('the subscription', () => server.lines.includes('SUB a 1'));
+    server.answersPings = false;
+    nowMs = 1_000;
+    await until('the ping', () => server.heldPings >= 1);
+    for (const [atMs, expected] of [
+      [1_049, 0],
+      [1_600, 600],
+    ] as const) {
+      nowMs = atMs;
+      const before = waited.length;
+      server.message('a', 1, 'frame');
+      await until('the frame', () => waited.length > before);
+      expect(waited.at(-1)).toBe(expected);
+    }
   });
 
   it('makes a new connection when the old one is dead', async () => {

@@ -39,6 +39,8 @@ export interface NatsLink {
   readonly counters: Readonly<NatsCounters>;
   /** Latest ping's round trip, ms; NaN before the first. */
   readonly roundTripMs: number;
+  /** What arrives now is known to have waited for this long, ms; 0 when it came in due time. */
+  readonly lagMs: number;
   /**
    * Sends, or returns `false` after counting a drop: offline, stalled, or too large. The bytes
    * are copied. Never throws for the connection's sake.
@@ -104,6 +106,11 @@ class Link implements NatsLink {
 
   get roundTripMs(): number {
     return this.#lag.roundTripMs;
+  }
+
+  get lagMs(): number {
+    const lagMs = this.#lag.lagMs(this.#nowMs());
+    return lagMs < this.#bounds.promptMs ? 0 : lagMs;
   }
 
   publish(subject: string, bytes: Uint8Array): boolean {
