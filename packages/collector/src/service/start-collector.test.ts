@@ -123,3 +123,14 @@ test('what was dropped and why is on /metrics', async () => {
     { what: 'the counters' },
   );
 });
+
+test('a start that fails leaves nothing behind', async () => {
+  const listeners = () =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
+  const before = listeners();
+  const adminPort = Number(service.adminAddress.split(':')[1]);
+  const taken = { adminHost: '127.0.0.1', adminPort, grpcHost: '127.0.0.1', grpcPort: 0 };
+  const start = startCollector(collectorConfigShape.parse(taken), logger);
+  await expect(start).rejects.toThrow('EADDRINUSE');
+  await waitUntil(() => listeners() === before, { what: 'the gRPC port to be given back' });
+});

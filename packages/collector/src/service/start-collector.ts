@@ -85,17 +85,24 @@ export async function startCollector(
     feed: () => feedText[core.feedState],
     ranksRecord: (slot) => core.ingest.ranksRecord(slot),
   });
-  await core.start();
-  await admin.listen({ host: config.adminHost, port: config.adminPort });
+  const stop = async () => {
+    watchServer.stop();
+    await Promise.all([admin.close(), core.stop()]);
+  };
+  try {
+    await core.start();
+    await admin.listen({ host: config.adminHost, port: config.adminPort });
+  } catch (error) {
+    // What has begun must not go on listening behind a start that failed.
+    await stop();
+    throw error;
+  }
   const bound = admin.server.address();
   const port = typeof bound === 'object' ? (bound?.port ?? 0) : 0;
   const service: CollectorService = {
     adminAddress: formatHostPort(config.adminHost, port),
     grpcAddress: core.feed.directAddress,
-    stop: async () => {
-      watchServer.stop();
-      await Promise.all([admin.close(), core.stop()]);
-    },
+    stop,
   };
   logger.info({ listener: 'admin', address: service.adminAddress }, 'listening');
   logger.info({ listener: 'grpc', address: service.grpcAddress }, 'listening');

@@ -15,6 +15,7 @@ import { Client, type ClientReadableStream } from '@grpc/grpc-js';
 import {
   Backoff,
   clientCredentials,
+  type FrameHandler,
   type FrameSource,
   type GrpcClientTls,
   type LinkLogger,
@@ -72,7 +73,7 @@ export class RemoteFeed implements FrameSource {
     return this.#connected;
   }
 
-  start(onFrame: (frame: Uint8Array) => void): void {
+  start(onFrame: FrameHandler): void {
     this.#running ??= this.#run(onFrame);
   }
 
@@ -81,11 +82,14 @@ export class RemoteFeed implements FrameSource {
     await this.#running;
   }
 
-  async #run(onFrame: (frame: Uint8Array) => void): Promise<void> {
+  async #run(onFrame: FrameHandler): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
+      const replicas = await this.#replicas();
+      // A name that leads nowhere is not reached either.
+      if (replicas.length === 0) this.counters.connectErrors++;
       let brought = false;
-      for (const replica of await this.#replicas()) {
+      for (const replica of replicas) {
         if (signal.aborted) return;
         brought = await this.#watch(replica, onFrame);
         this.#lastAddress = replica.address;
@@ -118,7 +122,7 @@ export class RemoteFeed implements FrameSource {
   }
 
   /** Follows one replica to its end; `true` when it brought at least one frame. */
-  async #watch(replica: Replica, onFrame: (frame: Uint8Array) => void): Promise<boolean> {
+  async #watch(replica: Replica, onFrame: FrameHandler): Promise<boolean> {
     const { tls, logger, name, intervalMs, nowMs } = this.#options;
     let client: Client;
     try {
@@ -148,7 +152,7 @@ export class RemoteFeed implements FrameSource {
       if (over) return;
       heardMs = nowMs();
       this.#connected = true;
-      onFrame(frame);
+      onFrame(frame, 0);
     });
     call.on('error', (error) => ended.resolve(error.message));
     call.on('end', () => ended.resolve('ended by the collector'));

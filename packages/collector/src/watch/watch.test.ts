@@ -1,5 +1,5 @@
 import { Client, type ClientReadableStream, credentials } from '@grpc/grpc-js';
-import { grpcFrameServer, watchMethod } from '@leadsman/link';
+import { grpcFrameServer, type LookupAll, watchMethod } from '@leadsman/link';
 import { createLogger, monotonicMs } from '@leadsman/service';
 import { waitUntil } from '@leadsman/testing';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
@@ -84,7 +84,7 @@ async function startReplica() {
 }
 
 /** A picker's view, fed by watching. */
-function watchFrom(targets: string[], random = () => 0) {
+function watchFrom(targets: string[], random = () => 0, lookupHost?: LookupAll) {
   const view = new SampleView();
   const feed = new RemoteFeed({
     targets,
@@ -93,6 +93,7 @@ function watchFrom(targets: string[], random = () => 0) {
     logger,
     nowMs: monotonicMs,
     random,
+    ...(lookupHost && { lookupHost }),
   });
   feed.start((frame) => view.ingest.receive(frame, monotonicMs()));
   stops.push(async () => {
@@ -170,6 +171,20 @@ test('a replica whose view is not whole is passed over, and left when its feed i
   second.replica.synced = false;
   await until(() => watched.seq('pod-a') === 1, 'the other replica');
   expect(second.watch.counters.ended).toBe(1);
+});
+
+test('names of collectors that lead nowhere are counted, and asked for again', async () => {
+  const { view, address } = await startReplica();
+  view.report({ seq: 3 });
+  const port = address.slice(address.lastIndexOf(':') + 1);
+  let lookups = 0;
+  const lookupHost = async () => {
+    if (lookups++ < 2) throw new Error('no such name');
+    return ['127.0.0.1'];
+  };
+  const { view: watched, feed } = watchFrom([`collector.test:${port}`], () => 0, lookupHost);
+  await until(() => watched.seq() === 3, 'the view');
+  expect(feed.counters.connectErrors).toBe(2);
 });
 
 test('many watchers are served, those beyond the bound are refused', async () => {
