@@ -21,6 +21,7 @@ const refusals: readonly [keyof BatchCounters, string][] = [
   ['refusedFrames', 'bad_frame'],
   ['refusedPeers', 'wrong_peer'],
   ['refusedTargets', 'full'],
+  ['refusedStalled', 'stalled'],
 ];
 
 export function registerBatchMetrics(registry: Registry, batcher: Batcher): void {

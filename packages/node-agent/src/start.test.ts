@@ -5,7 +5,7 @@ import {
   type NatsLink,
   natsSource,
 } from '@leadsman/link';
-import { createLogger } from '@leadsman/service';
+import { createLogger, stallToleranceMs, tickMs } from '@leadsman/service';
 import { launchNats, type NatsServer, requireNats, waitUntil } from '@leadsman/testing';
 import { allFramesSubject, recordType } from '@leadsman/wire';
 import { Client } from 'undici';
@@ -137,6 +137,23 @@ describe.skipIf(!requireNats())('the node agent with NATS', () => {
     expect((await report()).status).toBe(503);
     await until('the last report', () => got.report('a')?.seq === seq);
     await stopped;
+  });
+
+  it('refuses what comes right after it stood still, as nobody knows how old that is', async () => {
+    const server = await nats();
+    const agent = await start({ natsUrl: [server.url] });
+    const post = pod(agent);
+    let seq = 0;
+    const report = () => post(reportFrame({ uid: 'a', seq: ++seq, ...local }));
+    await until('forwarding', async () => (await report()).status === 204);
+    const never = new Int32Array(new SharedArrayBuffer(4));
+    await until('a refusal', async () => {
+      Atomics.wait(never, 0, 0, stallToleranceMs + 2 * tickMs);
+      const { status, text } = await report();
+      return status === 503 && JSON.parse(text).error.code === 'stalled';
+    });
+    await until('frames taken again', async () => (await report()).status === 204);
+    expect(agent.batcher.counters.refusedStalled).toBeGreaterThan(0);
   });
 
   it('shows its targets and its metrics', async () => {

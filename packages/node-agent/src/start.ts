@@ -13,6 +13,7 @@ import { formatHostPort, senderIdBytes } from '@leadsman/wire';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Batcher } from './batch/batcher.ts';
 import { FlushLoop } from './batch/flush-loop.ts';
+import type { TakeResult } from './batch/target-table.ts';
 import type { NodeAgentConfig } from './config.ts';
 import { Discovery, registerDiscoveryMetrics } from './discover/discovery.ts';
 import { PodScrapes } from './discover/pod-scrapes.ts';
@@ -69,12 +70,17 @@ export async function startNodeAgent(
       return outlet.connected ? undefined : 'no way onward for reports';
     },
   });
-  // What arrives after this process stood still has waited in its sockets meanwhile.
   const guard = new StallGuard(monotonicMs());
   const ticking = setInterval(() => guard.tick(monotonicMs()), tickMs);
-  const take = (frame: Uint8Array, peer: Uint8Array | undefined) => {
+  const take = (frame: Uint8Array, peer: Uint8Array | undefined): TakeResult => {
     const nowMs = monotonicMs();
-    const result = batcher.take(frame, peer, nowMs, guard.extraAgeMs(nowMs));
+    // What arrives after this process stood still has waited in its sockets meanwhile, nobody knows
+    // for how long. Its sender has another way, or says it anew in a moment.
+    if (guard.extraAgeMs(nowMs) > 0) {
+      batcher.counters.refusedStalled++;
+      return { status: 'stalled' };
+    }
+    const result = batcher.take(frame, peer, nowMs);
     if (result.status === 'taken') loop.wake();
     return result;
   };

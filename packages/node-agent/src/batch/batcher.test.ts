@@ -110,13 +110,6 @@ describe('the batcher', () => {
     expect(batcher.counters.collapsed).toBe(2);
   });
 
-  it('counts the time a report lay unread as age', () => {
-    const { batcher, got } = setUp();
-    batcher.take(reportFrame({ uid: 'a', seq: 1, ageMs: 2 }), undefined, 100, 5_000);
-    batcher.flush(100);
-    expect(got.report('a')?.ageMs).toBe(5_002);
-  });
-
   it('keeps the highest (epoch, seq), whatever order reports come in', () => {
     // C35
     const { batcher, got } = setUp();

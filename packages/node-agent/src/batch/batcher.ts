@@ -60,8 +60,8 @@ export class Batcher {
   }
 
   /** Applies a frame whole, or refuses it whole. See {@link TargetTable.take}. */
-  take(frame: Uint8Array, peer: Uint8Array | undefined, nowMs: number, waitedMs = 0): TakeResult {
-    const result = this.#table.take(frame, peer, nowMs, waitedMs);
+  take(frame: Uint8Array, peer: Uint8Array | undefined, nowMs: number): TakeResult {
+    const result = this.#table.take(frame, peer, nowMs);
     if (result.status === 'taken') {
       if (!this.#waiting) this.#waitingSinceMs = nowMs;
       this.#lastTakenMs = nowMs;

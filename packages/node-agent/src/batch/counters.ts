@@ -10,6 +10,8 @@ export interface BatchCounters {
   refusedPeers: number;
   /** Targets for which there was no room. */
   refusedTargets: number;
+  /** Frames that came right after this process had stood still. */
+  refusedStalled: number;
   expiredTargets: number;
   batches: number;
   batchBytes: number;
@@ -30,6 +32,7 @@ export function createBatchCounters(): BatchCounters {
     refusedFrames: 0,
     refusedPeers: 0,
     refusedTargets: 0,
+    refusedStalled: 0,
     expiredTargets: 0,
     batches: 0,
     batchBytes: 0,

@@ -27,7 +27,9 @@ export type TakeResult =
   | { status: 'taken' }
   | { status: 'bad_frame'; code: WireErrorCode }
   | { status: 'wrong_peer' }
-  | { status: 'full' };
+  | { status: 'full' }
+  /** Nobody knows how old it is, as this process has just stood still; the next will do. */
+  | { status: 'stalled' };
 
 const taken: TakeResult = { status: 'taken' };
 const wrongPeer: TakeResult = { status: 'wrong_peer' };
@@ -56,11 +58,8 @@ export class TargetTable {
     this.#counters = counters;
   }
 
-  /**
-   * `peer`: 16 bytes of the sender's address, or `undefined` for the agent's own scrapes.
-   * `waitedMs`: how long the frame may have waited unread, which makes its numbers older.
-   */
-  take(frame: Uint8Array, peer: Uint8Array | undefined, nowMs: number, waitedMs = 0): TakeResult {
+  /** `peer`: 16 bytes of the sender's address, or `undefined` for the agent's own scrapes. */
+  take(frame: Uint8Array, peer: Uint8Array | undefined, nowMs: number): TakeResult {
     try {
       this.#reader.load(frame);
     } catch (error) {
@@ -78,7 +77,7 @@ export class TargetTable {
       return full;
     }
     this.#counters.frames++;
-    for (let i = 0; i < this.#types.length; i++) this.#apply(i, nowMs, waitedMs);
+    for (let i = 0; i < this.#types.length; i++) this.#apply(i, nowMs);
     return taken;
   }
 
@@ -140,7 +139,7 @@ export class TargetTable {
     return this.targets.size + this.#fresh.size <= this.#bounds.targetsMax;
   }
 
-  #apply(i: number, nowMs: number, waitedMs: number): void {
+  #apply(i: number, nowMs: number): void {
     const reader = this.#reader;
     const offset = this.#offsets[i] as number;
     const target = this.#targetOf(i, nowMs);
@@ -154,7 +153,7 @@ export class TargetTable {
       const waited = target.report.waiting;
       if (!this.#put(target.report, target.reportOrder, epoch, seq, bytes, nowMs)) return;
       if (!waited) this.waitingReports++;
-      target.reportedMs = nowMs - waitedMs;
+      target.reportedMs = nowMs;
       target.gone.bytes = undefined;
       target.gone.waiting = false;
       const addressAt = reportOffset.address;

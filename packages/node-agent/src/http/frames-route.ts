@@ -5,11 +5,12 @@
  *   204 taken, and there is a way onward
  *   400 no frame, with the reason     403 the peer is not the pod it speaks for
  *   413 larger than a sidecar's frame can be     429 the table of targets is full
- *   503 no way onward now: a sidecar in mode `auto` publishes itself meanwhile
+ *   503 no way onward now, or an end to come: a sidecar in mode `auto` publishes itself meanwhile
  * ```
  *
- * Even with 503 the newest report is kept: a sidecar without another way has its state sent the
- * moment there is one again. The peer's address is the socket's; no header can change it.
+ * Even with 503 the newest report is kept, and sent on while there is a way: a sidecar without
+ * another one has its state sent the moment there is one again. (But for what comes right after
+ * this process stood still: that is refused.) The peer's address is the socket's; no header can change it.
  */
 import { agentFramesPath, frameContentType } from '@leadsman/link';
 import { addressBytes, WireError, writeAddress } from '@leadsman/wire';
@@ -49,6 +50,9 @@ export function addFramesRoute(server: FastifyInstance, options: FramesRouteOpti
     if (result.status === 'taken') {
       if (options.forwarding()) return reply.code(204).send();
       return reply.code(503).send(problem('no_way_onward', 'no broker or collector answers'));
+    }
+    if (result.status === 'stalled') {
+      return reply.code(503).send(problem('stalled', 'this agent has just stood still'));
     }
     if (result.status === 'bad_frame') {
       return reply.code(400).send(problem(result.code, 'not a usable frame'));

@@ -62,9 +62,8 @@ export interface ExporterCounters {
 }
 
 /**
- * How long frames go both ways once an agent takes them again. An agent that stood still says of
- * all it gets in its next 200 ms that it may be as old as that, and one that has just started is
- * slow; the copy on the own way is neither, and the first of two wins.
+ * How long frames go both ways once an agent takes them (again): one that has just started, or goes
+ * on, is slow at first. Ten reports at the default interval.
  */
 export const overlapMs = 500;
 
