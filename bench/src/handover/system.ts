@@ -43,7 +43,8 @@ export class HandoverSystem {
   readonly #collector: EmbeddedCollector;
   readonly #engines: EngineProcess;
   readonly #load: ChildProcess;
-  readonly #sidecars: ChildProcess;
+  readonly #task: SidecarsTask;
+  #sidecars: ChildProcess;
   #agent: ServiceProcess;
   /** The port of the first agent, which all later ones take. */
   readonly #agentPort: number;
@@ -69,17 +70,22 @@ export class HandoverSystem {
     this.watch = new ViewWatch(new ViewReader(parts.view), options.sidecars, options.boundMs);
     const engineUrls = engines.engines.map(({ url }) => url);
     this.#load = startChild('../handover/load-process.ts', { engineUrls });
-    const task: SidecarsTask = {
+    this.#task = {
       engineUrls,
       agentUrl: `http://${address}`,
       natsUrls: brokers.urls,
       intervalMs: options.intervalMs,
     };
-    this.#sidecars = startChild('../handover/sidecars-process.ts', task);
-    this.#sidecars.on('message', (message: SidecarsMessage) => {
+    this.#sidecars = this.#startSidecars();
+  }
+
+  #startSidecars(): ChildProcess {
+    const sidecars = startChild('../handover/sidecars-process.ts', this.#task);
+    sidecars.on('message', (message: SidecarsMessage) => {
       if (message.type === 'ways') this.#ways = message;
       else this.#pause = message;
     });
+    return sidecars;
   }
 
   /** Resolves when every sidecar reports by the agent, and none has a transport of its own. */
@@ -129,6 +135,14 @@ export class HandoverSystem {
       what: 'the sidecars to close their own transports',
       deadlineMs: waitMs,
     });
+  }
+
+  /** Sidecars that have never had a transport of their own, nor loaded the code for it. */
+  async renewSidecars(): Promise<void> {
+    await endChild(this.#sidecars);
+    this.#ways = undefined;
+    this.#sidecars = this.#startSidecars();
+    await this.allBy('agent');
   }
 
   async startAgent(): Promise<void> {
