@@ -1,4 +1,6 @@
 /** What the chart owes whoever keeps the cluster: looked for in what it renders. */
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { type Manifest, renderChart } from './cluster.ts';
@@ -137,6 +139,20 @@ describe('what a cluster’s keeper looks for', () => {
       name: 'LEADSMAN_DRAIN_GRACE_MS',
       value: '120000',
     });
+  });
+
+  it('gives the NATS that it installs the settings of deploy/nats/nats.conf', async () => {
+    const read = (file: string) =>
+      readFile(fileURLToPath(new URL(`../../../deploy/${file}`, import.meta.url)), 'utf8');
+    const { nats } = parse(await read('helm/leadsman/values.yaml'));
+    const text = await read('nats/nats.conf');
+    const settings = Object.entries<string | number>(nats.config.merge);
+    expect(settings.length).toBeGreaterThan(2);
+    for (const [name, value] of settings) {
+      const said = new RegExp(`^${name}: "?([^"\\n]*)`, 'm').exec(text)?.[1];
+      // The NATS chart takes quotes off what stands in << >>.
+      expect(String(value).replace(/^<< (.*) >>$/, '$1'), name).toBe(said);
+    }
   });
 
   it('names images by digest where one is given', async () => {
