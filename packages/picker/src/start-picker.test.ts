@@ -6,6 +6,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { pickerConfigShape } from './config.ts';
 import { type RunningPicker, startPicker } from './start-picker.ts';
+import { openExtProc } from './workers/fixture/ext-proc-client.ts';
 
 const local = ['--admin-host', '127.0.0.1', '--ext-proc-host', '127.0.0.1'];
 const anyPort = ['--admin-port', '0', '--ext-proc-port', '0', '--health-port', '0'];
@@ -80,6 +81,41 @@ describe('startPicker', () => {
     await running.collector.thread.terminate();
     await until(async () => running.collector.restarts === 1);
     expect((await ask('/healthz')).status).toBe(200);
+  });
+
+  it('serves on while a thread that died is started again, and takes back what it counted', async () => {
+    const running = await start('--workers', '2', '--no-tls', '--ready-after-ms', '0');
+    await until(async () => (await ask('/readyz')).status === 200);
+    const inFlight = async () =>
+      Number(/pool_in_flight\{.*\} (\d+)/.exec(await (await ask('/metrics')).text())?.[1]);
+    const client = openExtProc(running.addresses.ext_proc!);
+    // Over many connections, so that both threads have some.
+    for (let i = 0; i < 40; i++) client.pick();
+    await until(async () => (await inFlight()) === 40);
+    await running.threads.thread(0)!.terminate();
+    expect((await ask('/readyz')).status).toBe(200);
+    await until(async () => {
+      const left = await inFlight();
+      return left < 40 && left === client.open();
+    });
+    expect((await ask('/readyz')).status).toBe(200);
+    await until(async () => running.threads.restarts === 1 && running.threads.running === 2);
+    client.close();
+    await until(async () => (await inFlight()) === 0);
+  });
+
+  it('ends without waiting for a thread that died while it drained', async () => {
+    const grace = '600000';
+    const running = await start('--workers', '2', '--no-tls', '--drain-grace-ms', grace);
+    const client = openExtProc(running.addresses.ext_proc!);
+    for (let i = 0; i < 40; i++) client.pick();
+    await until(async () => client.picked() === 40);
+    const stopped = running.stop();
+    picker = undefined;
+    for (const worker of [0, 1]) await running.threads.thread(worker)!.terminate();
+    await stopped;
+    expect(running.threads.restarts).toBe(0);
+    client.close();
   });
 
   it('reads its strategy file on request, and keeps the last good one', async () => {

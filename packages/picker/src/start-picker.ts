@@ -27,6 +27,7 @@ import { Counters } from './ext-proc/counters.ts';
 import { feedOf } from './feed.ts';
 import { startHealthServer } from './health/health-server.ts';
 import { HealthState } from './health/health-state.ts';
+import { SharedRequests } from './in-flight/shared-requests.ts';
 import { InFlightField, InFlightTable } from './in-flight/table.ts';
 import { EndpointIndex } from './pool/endpoint-index.ts';
 import { openMembership } from './pool/open-membership.ts';
@@ -55,6 +56,7 @@ export interface RunningPicker {
   /** `host:port` by listener: `ext_proc`, `health`, `admin`. */
   readonly addresses: Readonly<Record<string, string>>;
   readonly collector: EmbeddedCollector;
+  readonly threads: ExtProcThreads;
   /** Drains the ext_proc threads within the configured grace, then ends everything. */
   stop(): Promise<void>;
 }
@@ -137,6 +139,7 @@ async function start(
     onScheduling: (worker, message) => hub.receive(worker, message),
     onExit: (worker) => {
       inFlight.forgetWorker(worker);
+      new SharedRequests(shared.requests, worker).forget();
       hub.forgetWorker(worker);
     },
     logger,
@@ -146,7 +149,7 @@ async function start(
   const readiness = new Readiness({
     membership: () => membership.notSynced(),
     viewSynced: () => viewState.feed === feedState.synced || viewState.everSynced,
-    threadsListening: () => threads.listening,
+    threadsServing: () => threads.serving,
     nowMs: monotonicMs,
     readyAfterMs: config.readyAfterMs,
   });
@@ -224,7 +227,7 @@ async function start(
     await teardown.run();
   }
 
-  return { addresses, collector, stop };
+  return { addresses, collector, threads, stop };
 }
 
 /** Replicas tell each other over NATS; without it each counts its own requests only. */

@@ -35,10 +35,8 @@ const scheduling = await WorkerScheduling.open({
   clock: monotonicMs,
   post,
 });
-const sharedRequests = new SharedRequests(shared.requests, worker);
-sharedRequests.forget();
 const server = await startExtProcServer(data.extProc, {
-  sharedRequests,
+  sharedRequests: new SharedRequests(shared.requests, worker),
   scheduler: new CountedScheduler(scheduling.scheduler, shared.picks),
   health,
   counters: new Counters(shared.counters[worker]),

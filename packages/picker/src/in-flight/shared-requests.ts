@@ -89,7 +89,7 @@ export class SharedRequests {
     if (slot >= 0) Atomics.compareExchange(this.#ints, slot, this.#owner, 0);
   }
 
-  /** Frees what this thread's predecessor left when it died. */
+  /** Frees what the thread left when it died; for the main thread, before it is started again. */
   forget(): void {
     for (let at = 0; at < this.#ints.length; at += slotInts) this.withdraw(at);
   }

@@ -2,6 +2,7 @@
  * The ext_proc threads as the rest of the main thread sees them: one thing that listens on one
  * port, is told of pools, certificates and readiness, and drains.
  */
+import type { Worker } from 'node:worker_threads';
 import type { Logger } from '@leadsman/service';
 import type { SchedulingConfig } from '../config/scheduling-config.ts';
 import type { PickerConfig } from '../config.ts';
@@ -9,6 +10,7 @@ import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
 import type { PoolUpdate } from '../pool/endpoint.ts';
 import type { SchedulingFromWorker } from '../scheduling/worker-messages.ts';
 import type { FromWorker, SharedMemory, ToWorker, WorkerData } from './messages.ts';
+import { ThreadRoll } from './thread-roll.ts';
 import { extProcOptionsOf } from './worker-options.ts';
 import { WorkerPool } from './worker-pool.ts';
 
@@ -33,8 +35,7 @@ const drainSlackMs = 2_000;
 export class ExtProcThreads {
   readonly #options: ExtProcThreadsOptions;
   readonly #pool: WorkerPool<ToWorker, FromWorker>;
-  readonly #listening = new Set<number>();
-  readonly #drained = new Set<number>();
+  readonly #roll: ThreadRoll;
   #identity: TlsIdentity | undefined;
   #ready = false;
   #port: number;
@@ -44,6 +45,7 @@ export class ExtProcThreads {
 
   constructor(options: ExtProcThreadsOptions) {
     this.#options = options;
+    this.#roll = new ThreadRoll(options.config.workers);
     this.#identity = options.identity;
     this.#port = options.config.extProcPort;
     this.#pool = new WorkerPool<ToWorker, FromWorker>({
@@ -56,8 +58,9 @@ export class ExtProcThreads {
       ],
       onMessage: (worker, message) => this.#receive(worker, message),
       onExit: (worker) => {
-        this.#listening.delete(worker);
+        this.#roll.ended(worker);
         options.onExit(worker);
+        this.#checkDrained();
         this.#failed?.(new Error('an ext_proc thread did not start; its fault is in the log'));
       },
       logger: options.logger,
@@ -72,9 +75,14 @@ export class ExtProcThreads {
     return this.#pool.restarts;
   }
 
-  /** Whether every thread serves. */
-  get listening(): boolean {
-    return this.#listening.size === this.#options.config.workers;
+  /** Whether traffic may come; see `ThreadRoll`. */
+  get serving(): boolean {
+    return this.#roll.serving;
+  }
+
+  /** A thread that runs; for tests of its death. */
+  thread(worker: number): Worker | undefined {
+    return this.#pool.thread(worker);
   }
 
   /**
@@ -104,13 +112,15 @@ export class ExtProcThreads {
     this.post({ type: 'identity', identity });
   }
 
-  /** Resolves when every thread is drained, or the grace period is over. */
+  /** Resolves when every thread is drained or has ended, or the grace period is over. */
   async drain(noticeMs: number, graceMs: number): Promise<void> {
+    this.#pool.retire();
     const drained = new Promise<void>((resolve) => {
       this.#onDrained = resolve;
       setTimeout(resolve, graceMs + drainSlackMs).unref();
     });
     this.post({ type: 'drain', noticeMs, graceMs });
+    this.#checkDrained();
     await drained;
   }
 
@@ -148,11 +158,15 @@ export class ExtProcThreads {
   #receive(worker: number, message: FromWorker): void {
     if (message.type === 'listening') {
       this.#port = message.ports[0] ?? this.#port;
-      this.#listening.add(worker);
+      this.#roll.listening(worker);
       this.#onListening?.();
     } else if (message.type === 'drained') {
-      this.#drained.add(worker);
-      if (this.#drained.size >= this.running) this.#onDrained?.();
+      this.#roll.drained(worker);
+      this.#checkDrained();
     } else this.#options.onScheduling(worker, message);
+  }
+
+  #checkDrained(): void {
+    if (this.#roll.allDrained(this.running)) this.#onDrained?.();
   }
 }

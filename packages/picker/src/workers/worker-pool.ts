@@ -41,6 +41,7 @@ export class WorkerPool<ToWorker, FromWorker> {
   readonly #options: WorkerPoolOptions<ToWorker, FromWorker>;
   readonly #slots: Slot[] = [];
   #stopping = false;
+  #retired = false;
   #restarts = 0;
 
   constructor(options: WorkerPoolOptions<ToWorker, FromWorker>) {
@@ -87,6 +88,17 @@ export class WorkerPool<ToWorker, FromWorker> {
     this.#slots[worker]?.thread?.postMessage(message);
   }
 
+  /** From now on a thread that ends is not started again: the process is about to end. */
+  retire(): void {
+    this.#retired = true;
+    for (const slot of this.#slots) clearTimeout(slot.restart);
+  }
+
+  /** A thread that runs; for tests of its death. */
+  thread(worker: number): Worker | undefined {
+    return this.#slots[worker]?.thread;
+  }
+
   /** Ends all threads at once, whatever they are doing; drain them before. */
   async stop(): Promise<void> {
     this.#stopping = true;
@@ -112,9 +124,9 @@ export class WorkerPool<ToWorker, FromWorker> {
     thread.on('exit', (code) => {
       slot.thread = undefined;
       if (this.#stopping) return;
-      logger.error({ worker, code }, 'ext_proc thread ended, starting it again');
+      logger.error({ worker, code, restarts: !this.#retired }, 'ext_proc thread ended');
       this.#options.onExit(worker);
-      this.#restartLater(worker, slot);
+      if (!this.#retired) this.#restartLater(worker, slot);
     });
   }
 
