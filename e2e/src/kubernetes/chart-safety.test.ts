@@ -1,6 +1,7 @@
 /** What the chart owes whoever keeps the cluster: looked for in what it renders. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { readSidecarTemplate } from '@leadsman/injector';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { type Manifest, renderChart } from './cluster.ts';
@@ -139,6 +140,15 @@ describe('what a cluster’s keeper looks for', () => {
       name: 'LEADSMAN_DRAIN_GRACE_MS',
       value: '120000',
     });
+  });
+
+  it('tells `leadsman inject` how sidecars look, also where nothing is injected', async () => {
+    for (const injector of [{ enabled: false }, { mode: 'policy' }]) {
+      const manifests = await renderChart(release, { injector });
+      const text = manifests.find((one) => one.metadata.name === 'leadsman-sidecar')?.data;
+      const template = readSidecarTemplate(parse(text?.['sidecar.yaml']), 'chart');
+      expect(template.env.LEADSMAN_COLLECTOR_URL).toMatch(/^grpc:/);
+    }
   });
 
   it('gives the NATS that it installs the settings of deploy/nats/nats.conf', async () => {
