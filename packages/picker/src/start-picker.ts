@@ -120,6 +120,7 @@ async function start(
     replicaName,
     epoch: deps.unixMs(),
     workers: () => threads.running,
+    restarts: () => threads.restarts,
     post: (message) => threads.post(message),
     clock: monotonicMs,
     logger,

@@ -30,6 +30,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true });
 });
 
+/** Workers of a hub, and what a test may do to them. */
 async function start(config: string, workers = 2) {
   await writeFile(file, config);
   const source = new ConfigSource({ file, strategy: 'random' });
@@ -38,6 +39,7 @@ async function start(config: string, workers = 2) {
   const inFlight = createInFlightBuffer(shape);
   const memory = createSchedulingMemory(64, workers, loaded.config.prefixIndex);
   const threads: WorkerScheduling[] = [];
+  const state = { restarts: 0, onPost: (_: SchedulingToWorker) => Promise.resolve() };
   const hub: SchedulingHub = new SchedulingHub({
     source,
     loaded,
@@ -47,16 +49,19 @@ async function start(config: string, workers = 2) {
     replicaName: 'a',
     epoch: 1,
     workers: () => threads.length,
+    restarts: () => state.restarts,
     post: (message: SchedulingToWorker) => {
+      const before = state.onPost(message);
       for (const [worker, thread] of threads.entries()) {
-        if (message.type === 'scheduling') void thread.configure(message.version, message.config);
-        else hub.receive(worker, { type: message.type, snapshot: thread.snapshot() });
+        if (message.type === 'scheduling') {
+          void before.then(() => thread.configure(message.version, message.config));
+        } else hub.receive(worker, { type: message.type, snapshot: thread.snapshot() });
       }
     },
     clock: () => 0,
     logger: createLogger({ name: 'test', level: 'silent' }),
   });
-  for (let worker = 0; worker < workers; worker++) {
+  const startThread = async (worker: number) => {
     const thread = await WorkerScheduling.open({
       worker,
       source: new FakeGauges(),
@@ -68,9 +73,10 @@ async function start(config: string, workers = 2) {
       post: (message) => hub.receive(worker, message),
     });
     thread.scheduler.updatePool(poolUpdate(endpointsOf(4)), 0);
-    threads.push(thread);
+    threads[worker] = thread;
     stops.push(() => thread.stop());
-  }
+  };
+  for (let worker = 0; worker < workers; worker++) await startThread(worker);
   stops.push(() => hub.stop());
   const destinations = (count: number): string[] =>
     Array.from({ length: count }, (_, i) => {
@@ -78,7 +84,7 @@ async function start(config: string, workers = 2) {
       threads[i % workers]!.scheduler.pick(requestFacts(), pick);
       return pick.destination;
     });
-  return { hub, threads, destinations };
+  return { hub, threads, destinations, startThread, state };
 }
 
 describe('a reload', () => {
@@ -95,6 +101,41 @@ describe('a reload', () => {
     expect(await hub.reload()).toEqual({ ok: true, warnings: [] });
     expect(new Set(destinations(6))).toEqual(new Set(['10.0.0.3:8000']));
     expect(threads.map(({ scheduler }) => scheduler.tickets.open)).toEqual([6, 6]);
+  });
+
+  it('reaches a thread that was started again meanwhile, with the former one', async () => {
+    await writeFile(join(directory, 'fixed.mjs'), module(1));
+    const { hub, destinations, startThread, state } = await start(config);
+    await writeFile(join(directory, 'fixed.mjs'), module(3));
+    state.onPost = ({ type }) => {
+      if (type !== 'scheduling' || state.restarts > 0) return Promise.resolve();
+      // Its predecessor answers and dies; the successor knows what hub.config says now.
+      state.restarts++;
+      return startThread(1);
+    };
+    expect((await hub.reload()).ok).toBe(true);
+    expect(new Set(destinations(6))).toEqual(new Set(['10.0.0.3:8000']));
+  });
+
+  it('fails on a part of a pool that is not there yet', async () => {
+    await writeFile(
+      join(directory, 'late.mjs'),
+      // As a module that looks for something which only the main thread has.
+      `let made = 0;
+       export default { kind: 'pick', name: 'late', create: () => {
+         if (++made > 1) throw new Error('not here');
+         return { choose: () => 0 };
+       } };`,
+    );
+    const { hub, destinations } = await start('default: { strategy: random }');
+    await writeFile(
+      file,
+      'extensions: [{ module: late.mjs }]\npools: { later: { scorers: [{ type: queue }], pick: late } }',
+    );
+    const result = await hub.reload();
+    expect(result).toMatchObject({ ok: false });
+    expect(JSON.stringify(result)).toContain('not here');
+    expect(destinations(4)).not.toContain('');
   });
 
   it('that is refused leaves the last good configuration in place', async () => {

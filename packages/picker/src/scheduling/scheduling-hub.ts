@@ -39,6 +39,8 @@ export interface SchedulingHubOptions {
   epoch: number;
   /** Threads that run now. */
   workers(): number;
+  /** Threads that were started again after they died, ever. */
+  restarts(): number;
   /** To every running worker. */
   post(message: SchedulingToWorker): void;
   /** Monotonic, ms. */
@@ -158,6 +160,7 @@ export class SchedulingHub {
       const text = error instanceof Error ? error.message : String(error);
       return this.#refuse(error instanceof StrategyFileError ? error.problems : [text]);
     }
+    const restarts = this.#options.restarts();
     const problems = await this.#apply(loaded.config);
     if (problems.length > 0) {
       await this.#apply(this.#config);
@@ -165,6 +168,8 @@ export class SchedulingHub {
     }
     const warnings = [...loaded.warnings, ...restartWarnings(this.#config, loaded.config)];
     this.#config = loaded.config;
+    // A thread that was started while the others changed over began with the former one.
+    if (this.#options.restarts() !== restarts) await this.#apply(this.#config);
     this.reloads++;
     for (const warning of warnings) logger.warn(warning);
     logger.info({ version: this.#version }, 'scheduling configuration in use');

@@ -45,8 +45,6 @@ export class WorkerScheduling {
   /** Loads the configuration's modules and starts. Throws when they cannot be loaded. */
   static async open(options: WorkerSchedulingOptions): Promise<WorkerScheduling> {
     const policyFor = await load(options.config, options.post);
-    // Built once here, so that a module that fails in create fails the start and not a pick.
-    policyFor('');
     return new WorkerScheduling(options, policyFor);
   }
 
@@ -115,8 +113,12 @@ async function load(
   post: (message: SchedulingFromWorker) => void,
 ): Promise<PolicyFor> {
   const extensions = await Promise.all(config.extensions.map(loadExtension));
-  return policiesOf(config, extensions, (pool, part, error) => {
+  const policyFor = policiesOf(config, extensions, (pool, part, error) => {
     const problem = error instanceof Error ? error.message : String(error);
     post({ type: 'scheduling-fault', pool, part, problem });
   });
+  // Built once here: a part that cannot be made must fail the load, not the thread when its pool
+  // comes, which would then die again at each start.
+  for (const pool of ['', ...Object.keys(config.pools)]) policyFor(pool);
+  return policyFor;
 }
