@@ -22,7 +22,7 @@ import { FramesSubscription } from './frames-subscription.ts';
  * Distance of two readings of NATS, ms: what the freshness budget has for NATS and ingest. A
  * collector of a thousand pods wakes up 125 times a second by it, instead of thousands of times.
  */
-const readEveryMs = 8;
+const readEveryMs = 0;
 
 export interface FeedDeps {
   logger: LinkLogger;
@@ -52,7 +52,7 @@ export class Feed {
       const bounds = { readEveryMs, ...config.nats.options.bounds };
       this.nats = connectNats({ ...config.nats.options, bounds, logger, nowMs, random });
       const subject = allFramesSubject(config.nats.subjectPrefix);
-      this.#frames = new FramesSubscription(this.nats, subject);
+      this.#frames = new FramesSubscription(this.nats, subject, nowMs);
       this.#sources.push(this.#frames);
     }
     if (config.direct !== undefined) {
@@ -97,8 +97,7 @@ export class Feed {
 
   /** What only an operator can mend; `undefined` when nothing. */
   get problem(): string | undefined {
-    if (!this.#frames?.refused) return undefined;
-    return `NATS refuses the subscription to ${this.#frames.subject}`;
+    return this.#frames?.problem;
   }
 
   async close(): Promise<void> {

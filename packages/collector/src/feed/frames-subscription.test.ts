@@ -5,12 +5,14 @@ import { FramesSubscription } from './frames-subscription.ts';
 /** As much of a link as a subscription sees; the test plays the server. */
 class SampleLink {
   connected = false;
-  readonly counters = { permissionErrors: 0 };
+  readonly counters = { permissionErrors: 0, droppedLate: 0 };
+  deliver: () => void = () => undefined;
   subscriptions = 0;
   asked = 0;
   #listener: ((connected: boolean) => void) | undefined;
 
-  subscribe(): () => void {
+  subscribe(_: string, handler: (bytes: Uint8Array) => void): () => void {
+    this.deliver = () => handler(new Uint8Array(0));
     this.subscriptions++;
     this.asked++;
     return () => {
@@ -33,11 +35,14 @@ class SampleLink {
 
 let link: SampleLink;
 let frames: FramesSubscription;
+let nowMs: number;
 
 beforeEach(() => {
   vi.useFakeTimers();
   link = new SampleLink();
-  frames = new FramesSubscription(link as unknown as NatsLink, 'leadsman.v1.frames.>');
+  nowMs = 0;
+  const subject = 'leadsman.v1.frames.>';
+  frames = new FramesSubscription(link as unknown as NatsLink, subject, () => nowMs);
   frames.start(() => undefined);
 });
 afterEach(async () => {
@@ -77,4 +82,36 @@ test('a new connection is another chance', () => {
   expect(frames.connected).toBe(true);
   link.counters.permissionErrors++;
   expect(frames.connected).toBe(false);
+});
+
+/** Ticks for `ms`, with what the server's messages come to at each. */
+function pass(ms: number, perTick: { dropped: number; delivered: number }): boolean {
+  let connected = frames.connected;
+  for (let passedMs = 0; passedMs < ms; passedMs += 100) {
+    nowMs += 100;
+    link.counters.droppedLate += perTick.dropped;
+    for (let i = 0; i < perTick.delivered; i++) link.deliver();
+    connected = frames.connected;
+  }
+  return connected;
+}
+
+test('one that drops all it gets as too late is cut off, until it has caught up', () => {
+  link.turn(true);
+  expect(pass(5_000, { dropped: 0, delivered: 3 })).toBe(true);
+  expect(pass(2_000, { dropped: 3, delivered: 0 })).toBe(true);
+  expect(pass(200, { dropped: 3, delivered: 0 })).toBe(false);
+  expect(frames.problem).toMatch(/too slow/);
+  expect(pass(60_000, { dropped: 1, delivered: 0 })).toBe(false);
+  expect(pass(100, { dropped: 3, delivered: 1 })).toBe(true);
+  expect(frames.problem).toBeUndefined();
+});
+
+test('one that drops some of it, or to which nobody speaks any more, is not', () => {
+  link.turn(true);
+  expect(pass(60_000, { dropped: 3, delivered: 1 })).toBe(true);
+  expect(pass(1_000, { dropped: 3, delivered: 0 })).toBe(true);
+  expect(pass(60_000, { dropped: 0, delivered: 0 })).toBe(true);
+  expect(pass(3_000, { dropped: 3, delivered: 0 })).toBe(false);
+  expect(pass(60_000, { dropped: 0, delivered: 0 })).toBe(true);
 });

@@ -1,24 +1,27 @@
 /**
- * The subscription to all senders' frames, and whether the server grants it. A user who may connect
- * but not subscribe hears nobody: that must not look like an empty cluster.
+ * The subscription to all senders' frames, and whether it brings anything. Two states of it must not
+ * look like an empty cluster:
  *
- * ```
- *   asked ──error of permissions──> refused ──every retryMs──> asked
- *     └──none for retryMs──> granted
- * ```
+ * - *refused*: the user may connect but not subscribe. The link asks again on each connection;
+ *   between them this does, as permissions are usually mended under living connections.
+ * - *deaf*: this process is so far behind that for {@link deafMs} the link has dropped every message
+ *   as too late. Endpoints would expire, though all that is wrong is here.
  *
- * The link asks again on each connection; between them this asks, as an account's permissions are
- * usually mended under living connections. The link of a view is used for nothing else, so every
- * error of permissions on it is about this.
+ * The link of a view is used for nothing else, so every refusal and drop on it is about this.
  */
 import type { FrameHandler, FrameSource, NatsLink } from '@leadsman/link';
+import { keyframeIntervalMs } from '@leadsman/wire';
 
-const retryMsDefault = 5_000;
+/** Asked again and no refusal for as long: granted. */
+const retryMs = 5_000;
+
+/** Every living sender repeats itself twice in this time. */
+const deafMs = 2 * keyframeIntervalMs;
 
 export class FramesSubscription implements FrameSource {
   readonly subject: string;
   readonly #link: NatsLink;
-  readonly #retryMs: number;
+  readonly #nowMs: () => number;
   #onFrame: FrameHandler | undefined;
   #undo: (() => void) | undefined;
   #unwatch: (() => void) | undefined;
@@ -26,11 +29,17 @@ export class FramesSubscription implements FrameSource {
   #errors = 0;
   #isRefused = false;
   #isAsked = false;
+  #delivered = 0;
+  #deliveredBefore = 0;
+  #droppedBefore = 0;
+  #droppedAtMs = Number.NaN;
+  /** Since when all was dropped; NaN: it is not. */
+  #deafSinceMs = Number.NaN;
 
-  constructor(link: NatsLink, subject: string, retryMs: number = retryMsDefault) {
+  constructor(link: NatsLink, subject: string, nowMs: () => number) {
     this.subject = subject;
     this.#link = link;
-    this.#retryMs = retryMs;
+    this.#nowMs = nowMs;
   }
 
   /** Whether the server has refused it, and not granted it since. */
@@ -44,9 +53,30 @@ export class FramesSubscription implements FrameSource {
     return this.#isRefused;
   }
 
-  /** Whether frames would come now if there were any. */
+  /** Whether all that came lately was too late; to be asked at each tick. */
+  get deaf(): boolean {
+    const nowMs = this.#nowMs();
+    const dropped = this.#link.counters.droppedLate;
+    if (this.#delivered > this.#deliveredBefore) this.#deafSinceMs = Number.NaN;
+    else if (dropped > this.#droppedBefore) {
+      this.#droppedAtMs = nowMs;
+      if (Number.isNaN(this.#deafSinceMs)) this.#deafSinceMs = nowMs;
+    } else if (nowMs - this.#droppedAtMs > deafMs) this.#deafSinceMs = Number.NaN;
+    this.#deliveredBefore = this.#delivered;
+    this.#droppedBefore = dropped;
+    return nowMs - this.#deafSinceMs > deafMs;
+  }
+
+  /** Whether frames would come now if there were any; to be asked at each tick. */
   get connected(): boolean {
-    return this.#link.connected && !this.refused;
+    const { refused, deaf } = this;
+    return this.#link.connected && !refused && !deaf;
+  }
+
+  /** What only an operator can mend; `undefined` when nothing. */
+  get problem(): string | undefined {
+    if (this.refused) return `NATS refuses the subscription to ${this.subject}`;
+    return this.deaf ? 'too slow: all that comes from NATS has waited too long' : undefined;
   }
 
   start(onFrame: FrameHandler): void {
@@ -57,7 +87,7 @@ export class FramesSubscription implements FrameSource {
       // Asked for again by the link, before any answer.
       if (connected && this.refused) this.#isRefused = false;
     });
-    this.#timer = setInterval(() => this.#retry(), this.#retryMs);
+    this.#timer = setInterval(() => this.#retry(), retryMs);
   }
 
   async close(): Promise<void> {
@@ -67,9 +97,10 @@ export class FramesSubscription implements FrameSource {
   }
 
   #subscribe(): void {
-    this.#undo = this.#link.subscribe(this.subject, (bytes) =>
-      this.#onFrame?.(bytes, this.#link.lagMs),
-    );
+    this.#undo = this.#link.subscribe(this.subject, (bytes) => {
+      this.#delivered++;
+      this.#onFrame?.(bytes, this.#link.lagMs);
+    });
   }
 
   #retry(): void {

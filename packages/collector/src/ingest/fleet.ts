@@ -103,11 +103,11 @@ export class Fleet {
   ): void {
     const port = ints[word * 2 + portInt]! & 0xffff;
     const slot = this.#slotByTarget.get(ints, word * 2 + keyInt, port);
-    const measuredAtMs = nowMs - floats[word + ageWord]! - extraAgeMs;
     if (slot < 0) {
-      this.#newcomer(floats, ints, word, port, nowMs, measuredAtMs);
+      this.#newcomer(floats, ints, word, port, nowMs, extraAgeMs);
       return;
     }
+    const measuredAtMs = nowMs - floats[word + ageWord]! - extraAgeMs;
     const body = this.#writer.memory.bodyFloats;
     const at = slot * bodyWords;
     const result = compareOrder(
@@ -208,13 +208,14 @@ export class Fleet {
     word: number,
     port: number,
     nowMs: number,
-    measuredAtMs: number,
+    extraAgeMs: number,
   ): void {
+    const measuredAtMs = nowMs - floats[word + ageWord]! - extraAgeMs;
     const bytes = new Uint8Array(ints.buffer, ints.byteOffset + word * 8, 24);
     const target = targetText(bytes.subarray(reportOffset.podKey), port);
     const epoch = floats[word + epochWord]!;
     const seq = floats[word + seqWord]!;
-    if (this.#tombstones.admit(target, epoch, seq, nowMs) >= verdict.duplicate) {
+    if (this.#tombstones.admit(target, epoch, seq, nowMs, extraAgeMs) >= verdict.duplicate) {
       this.#counters.withdrawnReports++;
       return;
     }

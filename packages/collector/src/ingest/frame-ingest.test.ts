@@ -187,10 +187,13 @@ test('a long stall is not taken for silence: no late lower epoch, nobody expires
   fleet.pass(1_000);
   fleet.report({ uid: 'pod-a', epoch: 6, seq: 1 });
   fleet.report({ uid: 'pod-b' });
+  fleet.receive(fleet.sender.frame([goneRecord({ uid: 'pod-c', epoch: 6, seq: 1 })]));
   fleet.nowMs += 30_000;
   // What had waited in a socket: the former life of the sender.
   fleet.report({ uid: 'pod-a', epoch: 5, seq: 900 });
   expect(fleet.reader.epoch(fleet.slot('pod-a'))).toBe(6);
+  fleet.report({ uid: 'pod-c', epoch: 5, seq: 900, reason: reason.timeout });
+  expect(fleet.slot('pod-c')).toBe(-1);
   // Its connection was given up meanwhile; it takes a while to make another.
   fleet.pass(6_000);
   fleet.report({ uid: 'pod-a', epoch: 6, seq: 2 });

@@ -49,12 +49,19 @@ export class Tombstones {
 
   /**
    * How a report compares with what was last known of an endpoint that left; `newer` when nothing
-   * is known. A report that may live again removes the tombstone.
+   * is known. A report that may live again removes the tombstone. `deafMs` is what the reader stood
+   * still right before: no silence of the endpoint.
    */
-  admit(target: string, epoch: number, seq: number, nowMs: number): Verdict {
+  admit(target: string, epoch: number, seq: number, nowMs: number, deafMs: number): Verdict {
     const stone = this.#byTarget.get(target);
     if (stone === undefined) return verdict.newer;
-    const result = compareOrder(epoch, seq, stone.epoch, stone.seq, nowMs - stone.leftAtMs);
+    const result = compareOrder(
+      epoch,
+      seq,
+      stone.epoch,
+      stone.seq,
+      nowMs - stone.leftAtMs - deafMs,
+    );
     if (result === verdict.newer || result === verdict.takeover) {
       this.#byTarget.delete(target);
     } else {
