@@ -121,15 +121,16 @@ export async function startExtProcServer(
   const pools = new PoolSelector(options.poolByPort);
   const budget = new ByteBudget(options.heldBytesMax);
   const registry = new RequestRegistry(deps.sharedRequests);
+  const notices = new Notices(deps.logger, nowMs);
   const context = new ExchangeContext({
     options: options.exchange,
     scheduler: deps.scheduler,
     pools,
-    readers: new BodyReaders(options.exchange.bodyBytesMax, counters),
+    readers: new BodyReaders(options.exchange.bodyBytesMax, counters, notices),
     budget,
     registry,
     counters,
-    notices: new Notices(deps.logger, nowMs),
+    notices,
     nowMs,
   });
   const calls = new CallTable(limits, counters, nowMs);

@@ -140,6 +140,7 @@ function open(heldBytesMax: number) {
   const budget = new ByteBudget(heldBytesMax);
   const pools = new PoolSelector();
   pools.setPools([{ name: 'ns/pool', authorities: ['epp.ns'] }]);
+  const notices = new Notices(undefined, () => nowMs);
   const context = new ExchangeContext({
     options: {
       requestBodyMode: 4,
@@ -152,11 +153,11 @@ function open(heldBytesMax: number) {
     },
     scheduler,
     pools,
-    readers: new BodyReaders(bodyBytesMax, counters),
+    readers: new BodyReaders(bodyBytesMax, counters, notices),
     budget,
     registry: new RequestRegistry(),
     counters,
-    notices: new Notices(undefined, () => nowMs),
+    notices,
     nowMs: () => nowMs,
   });
   return { context, scheduler, budget, counters };

@@ -1,9 +1,12 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { Counters } from '../counters.ts';
+import { Notices } from '../notices.ts';
 import { ProcessingRequest } from '../protobuf/processing-request.ts';
 import { encodeRequest } from '../protobuf/reference-codec.ts';
 import { type BodyReader, BodyReaders } from './body-reader.ts';
+
+const quiet = new Notices(undefined, () => 0);
 
 function headersOf(headers: Record<string, string>) {
   const decoded = new ProcessingRequest();
@@ -22,7 +25,7 @@ async function read(
   options: { capBytes?: number; chunkBytes?: number } = {},
 ) {
   const counters = new Counters();
-  const readers = new BodyReaders(options.capBytes ?? 32 * 1_048_576, counters);
+  const readers = new BodyReaders(options.capBytes ?? 32 * 1_048_576, counters, quiet);
   const reader = readers.open(headersOf(headers));
   if (reader === undefined) return { fields: null, counters, readers };
   const step = options.chunkBytes ?? 65_536;
@@ -94,6 +97,51 @@ test('a large single chunk is read in slices, and finish waits for it', async ()
   expect(fields).toEqual({ model: 'm', promptTokens: 750_000, complete: true });
 });
 
+test('small chunks that wait behind a large one are read many at a time', async () => {
+  const readers = new BodyReaders(32 * 1_048_576, new Counters(), quiet);
+  const reader = readers.open(headersOf(asJson))!;
+  const body = Buffer.from(JSON.stringify({ prompt: 'x'.repeat(300_000), model: 'm' }));
+  reader.feed(body.subarray(0, 290_000));
+  for (let at = 290_000; at < body.length; at++) reader.feed(body.subarray(at, at + 1));
+  let turns = 0;
+  let done = false;
+  reader.finish(() => {
+    done = true;
+  });
+  for (; !done; turns++) await new Promise((resolve) => setImmediate(resolve));
+  expect(turns).toBeLessThan(10);
+  expect(reader.fields?.model).toBe('m');
+  reader.close();
+});
+
+test.each([
+  ['small', asJson, json],
+  ['large', asJson, Buffer.concat([json, Buffer.alloc(400_000, ' ')])],
+  ['gzip', gzipped, gzipSync(json)],
+])(
+  'a fault while a %s body is read costs its fields, is logged, and nothing else',
+  async (...row) => {
+    const [, headers, body] = row;
+    const logged: object[] = [];
+    const log = (fields: object) => logged.push(fields);
+    const counters = new Counters();
+    const notices = new Notices({ warn: log, error: log }, () => 0);
+    const readers = new BodyReaders(32 * 1_048_576, counters, notices);
+    const reader = readers.open(headersOf(headers))!;
+    const cause = new Error('a bug of the scanner');
+    reader.fields!.scanner.feed = () => {
+      throw cause;
+    };
+    reader.feed(body);
+    await new Promise<void>((resolve) => reader.finish(resolve));
+    expect(reader.fields).toBeUndefined();
+    reader.close();
+    expect(counters.get('handler_errors')).toBe(1);
+    expect(logged).toMatchObject([{ err: cause, place: 'body' }]);
+    expect(readers.inflating).toBe(0);
+  },
+);
+
 test('a body that is no JSON after all is given up on and counted', async () => {
   const { fields, counters } = await read(asJson, Buffer.from('not json'));
   expect(fields).toBeNull();
@@ -101,7 +149,7 @@ test('a body that is no JSON after all is given up on and counted', async () => 
 });
 
 test('a reader that is closed early calls nobody back', async () => {
-  const readers = new BodyReaders(1_000_000, new Counters());
+  const readers = new BodyReaders(1_000_000, new Counters(), quiet);
   const reader = readers.open(headersOf(gzipped))!;
   reader.feed(gzipSync(json));
   let called = false;

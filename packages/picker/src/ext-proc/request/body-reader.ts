@@ -8,6 +8,7 @@
  */
 import { constants, createGunzip, type Gunzip } from 'node:zlib';
 import { Counter, type Counters } from '../counters.ts';
+import type { Notices } from '../notices.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import { RequestFields } from './request-fields.ts';
 
@@ -23,6 +24,7 @@ const inflatingMax = 64;
 /** What the readers of one worker share. */
 export class BodyReaders {
   readonly counters: Counters;
+  readonly notices: Notices;
   /** Decoded bytes that are read of one body. */
   readonly bodyBytesMax: number;
   inflating = 0;
@@ -30,9 +32,10 @@ export class BodyReaders {
   /** Slices that wait for their turn; at most one per body. */
   readonly #turns: (() => void)[] = [];
 
-  constructor(bodyBytesMax: number, counters: Counters) {
+  constructor(bodyBytesMax: number, counters: Counters, notices: Notices) {
     this.bodyBytesMax = bodyBytesMax;
     this.counters = counters;
+    this.notices = notices;
   }
 
   /** A reader for a body with these headers; undefined where there are no fields to be had. */
@@ -123,26 +126,32 @@ export class BodyReader {
     this.#fields = undefined;
   }
 
+  /** Runs from messages, turns and the inflater alike: a fault of ours must only cost the fields. */
   #scan(chunk: Uint8Array, from: number, to: number): void {
-    const scanner = this.#fields!.scanner;
-    scanner.feed(chunk, from, to);
-    if (scanner.failed) this.#giveUp(Counter.unparseable_bodies);
+    try {
+      const scanner = this.#fields!.scanner;
+      scanner.feed(chunk, from, to);
+      if (scanner.failed) this.#giveUp(Counter.unparseable_bodies);
+    } catch (error) {
+      this.#readers.notices.fault('body', error);
+      this.#giveUp(Counter.handler_errors);
+    }
   }
 
+  /** Scans one slice's worth of what waits: part of a chunk, or many small ones. */
   #scanSlice(): void {
-    const chunk = this.#slices[0];
-    if (chunk === undefined || this.#fields === undefined) {
-      this.#slices = [];
-      this.#finished();
-      return;
-    }
-    const to = Math.min(chunk.length, this.#sliceAt + sliceBytes);
-    this.#scan(chunk, this.#sliceAt, to);
-    this.#sliceAt = to;
-    if (to === chunk.length) {
+    let left = sliceBytes;
+    while (left > 0 && this.#slices.length > 0 && this.#fields !== undefined) {
+      const chunk = this.#slices[0]!;
+      const to = Math.min(chunk.length, this.#sliceAt + left);
+      left -= to - this.#sliceAt;
+      this.#scan(chunk, this.#sliceAt, to);
+      this.#sliceAt = to;
+      if (to < chunk.length) break;
       this.#slices.shift();
       this.#sliceAt = 0;
     }
+    if (this.#fields === undefined) this.#slices = [];
     if (this.#slices.length === 0) this.#finished();
     else this.#readers.inTurn(() => this.#scanSlice());
   }
