@@ -68,12 +68,7 @@ export class CollectorCore {
   async start(): Promise<void> {
     this.#tick();
     this.#timer = setInterval(() => this.#tick(), tickMs);
-    const word = new Int32Array(new SharedArrayBuffer(4));
-    let due = false; let last = 0;
-    await this.feed.start((frame, waitedMs) => {
-      this.ingest.receive(frame, this.#nowMs(), waitedMs);
-      if (!due) { due = true; setImmediate(() => { due = false; const now = this.#nowMs(); const left = 8 - (now - last); if (left > 0) Atomics.wait(word, 0, 0, left); last = this.#nowMs(); }); }
-    });
+    await this.feed.start((frame, waitedMs) => this.ingest.receive(frame, this.#nowMs(), waitedMs));
   }
 
   snapshot(): CollectorSnapshot {
