@@ -13,7 +13,7 @@ import { formatHostPort, keyframeIntervalMs, senderIdBytes } from '@leadsman/wir
 import { Registry } from 'prom-client';
 import { agentUrlOf, type SidecarConfig, targetsOf } from './config.ts';
 import { Exporter } from './exporter/exporter.ts';
-import { transportOpener } from './exporter/transport.ts';
+import { loadTransport, transportOpener } from './exporter/transport.ts';
 import { FrameComposer } from './frame-composer.ts';
 import { registerSidecarMetrics, ScrapeOutcomes } from './metrics.ts';
 import { snapshotJson } from './snapshot.ts';
@@ -83,6 +83,7 @@ export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Pr
   const bound = server.server.address() as AddressInfo;
   const address = formatHostPort(bound.address, bound.port);
   logger.info({ listener: 'admin', address }, 'listening');
+  if (config.exporterMode !== 'node') await loadTransport(config);
   for (const target of targets) target.start();
   const keyframes = setInterval(sendKeyframe, keyframeIntervalMs);
   return {
