@@ -9,6 +9,9 @@
  * same interval and with the same parser. `ratio`: CPU per known pod of that process to that of
  * the collector's thread, which is what a picker pays.
  *
+ * A fleet too large for one process of senders reports less often; the result says so and
+ * extrapolates to 20 reports a second and pod.
+ *
  * `--exporter pod`: a connection per pod. `--transport direct`: streams without a broker.
  * `--ext-proc RPS`: then a second measurement while a picker process of its own, fed like any other,
  * answers that many exchanges a second; `freshness_ms` of both can be compared.
@@ -19,6 +22,7 @@ import { viewBytes } from '@leadsman/collector';
 import { waitUntil } from '@leadsman/testing';
 import { endAllChildren } from './fleet/child.ts';
 import { measureExtProc } from './fleet/ext-proc-phase.ts';
+import { extrapolation } from './fleet/extrapolate.ts';
 import { type FleetOptions, fleetOptions } from './fleet/options.ts';
 import { measurePhase, rates, rounded } from './fleet/phase.ts';
 import { measurePolling, type PollingResult } from './fleet/polling.ts';
@@ -61,6 +65,7 @@ async function measureFleet(fleet: FleetOptions) {
     const extProc = system.picker && (await measureExtProc(system, system.picker, fleet, phase));
     const rolling = fleet.rolling ? await roll(system, fleet) : undefined;
     const lost = await countLost(system);
+    const measured = rates(phase, pods);
     return {
       nodes: plan.nodes,
       pods_per_node: plan.podsPerNode,
@@ -78,7 +83,8 @@ async function measureFleet(fleet: FleetOptions) {
       missing_frames: after.missingFrames - before.missingFrames,
       dropped_late_frames: after.droppedLate - before.droppedLate,
       collector_stalls: after.stalls - before.stalls,
-      ...rates(phase, pods),
+      ...measured,
+      ...extrapolation(fleet, measured),
       memory_mb: {
         senders: Math.round(after.senders.rssBytes / 1e6),
         nats: Math.round(((await system.brokers?.rssBytes()) ?? 0) / 1e6),

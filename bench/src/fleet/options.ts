@@ -1,11 +1,14 @@
 /** Arguments of `npm run bench -- fleet`. */
 import { parseArgs } from 'node:util';
 import type { BenchOptions } from '../main.ts';
+import { fullIntervalMs } from './extrapolate.ts';
 import type { Exporter } from './messages.ts';
 import type { FleetPlan } from './plan.ts';
 
 export interface FleetOptions {
   plan: FleetPlan;
+  /** Whether the interval follows from the size, not from `--interval-ms`. */
+  intervalIsOurs: boolean;
   exporter: Exporter;
   transport: 'nats' | 'direct';
   windowMs: number;
@@ -43,10 +46,11 @@ export function fleetOptions({ args, smoke }: BenchOptions): FleetOptions {
   const nodes = positive('nodes', values.nodes);
   const podsPerNode = positive('pods-per-node', values['pods-per-node']);
   const pods = nodes * podsPerNode;
-  const affordableMs = Math.max(50, Math.ceil((pods * 1_000) / reportsPerSMax));
+  const affordableMs = Math.max(fullIntervalMs, Math.ceil((pods * 1_000) / reportsPerSMax));
   const interval = values['interval-ms'];
   const intervalMs = interval === undefined ? affordableMs : positive('interval-ms', interval);
   return {
+    intervalIsOurs: interval === undefined,
     plan: {
       nodes,
       podsPerNode,
