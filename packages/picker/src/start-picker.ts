@@ -209,7 +209,7 @@ async function start(
     counters: countersOf(shared),
     pools: () => pools.status(),
     inFlight: requests,
-    threads: () => ({ running: threads.running, restarts: threads.restarts }),
+    threads,
     endpointsDropped: () => index.dropped,
     collectorRestarts: () => collector.restarts,
     notReady: () => readiness.missing(),

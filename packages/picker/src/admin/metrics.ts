@@ -10,7 +10,11 @@ export interface PickerNumbers {
   counters: readonly Counters[];
   pools: () => PoolStatus[];
   inFlight: (index: number) => number;
-  threads: () => { running: number; restarts: number };
+  threads: {
+    readonly running: number;
+    readonly restarts: number;
+    utilization(): ReadonlyMap<number, number>;
+  };
   endpointsDropped: () => number;
   /** Collector threads started again after a fault. */
   collectorRestarts: () => number;
@@ -36,12 +40,13 @@ export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers
     });
   }
   gauge(registry, 'leadsman_picker_threads', 'ext_proc threads that run.', () => {
-    return numbers.threads().running;
+    return numbers.threads.running;
   });
   const restartsText = 'Threads started again after a fault.';
   counter(registry, 'leadsman_picker_thread_restarts_total', restartsText, () => {
-    return numbers.threads().restarts;
+    return numbers.threads.restarts;
   });
+  busyThreads(registry, numbers);
   const collectorText = 'Collector threads started again after a fault.';
   counter(registry, 'leadsman_picker_collector_restarts_total', collectorText, () => {
     return numbers.collectorRestarts();
@@ -89,6 +94,20 @@ function gauge(registry: Registry, name: string, text: string, value: () => numb
     registers: [registry],
     collect() {
       metric.set(value());
+    },
+  });
+}
+
+function busyThreads(registry: Registry, numbers: PickerNumbers): void {
+  const metric = new Gauge({
+    name: 'leadsman_picker_thread_busy_ratio',
+    help: 'Share of the time since the last scrape in which an ext_proc thread was busy.',
+    labelNames: ['thread'],
+    registers: [registry],
+    collect() {
+      // A thread that is down has no share.
+      metric.reset();
+      for (const [thread, ratio] of numbers.threads.utilization()) metric.set({ thread }, ratio);
     },
   });
 }

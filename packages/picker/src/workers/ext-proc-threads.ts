@@ -75,6 +75,11 @@ export class ExtProcThreads {
     return this.#pool.restarts;
   }
 
+  /** See `WorkerPool.utilization`. */
+  utilization(): Map<number, number> {
+    return this.#pool.utilization();
+  }
+
   /** Whether traffic may come; see `ThreadRoll`. */
   get serving(): boolean {
     return this.#roll.serving;

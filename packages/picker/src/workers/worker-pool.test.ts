@@ -7,6 +7,7 @@ const entry = new URL(
     import { parentPort, workerData } from 'node:worker_threads';
     parentPort.on('message', (message) => {
       if (message === 'die') throw new Error('on purpose');
+      if (message === 'hang') for (;;);
       parentPort.postMessage(workerData.name + ':' + message);
     });`)}`,
 );
@@ -22,9 +23,7 @@ async function until(condition: () => boolean): Promise<void> {
   }
 }
 
-it('tells all threads the same, and starts a dead one again with what it must know', async () => {
-  const heard: string[] = [];
-  const exits: number[] = [];
+function start(heard: string[], exits: number[]): WorkerPool<string, string> {
   pool = new WorkerPool<string, string>({
     count: 2,
     entry,
@@ -36,6 +35,13 @@ it('tells all threads the same, and starts a dead one again with what it must kn
   });
   pool.start(0);
   pool.start(1);
+  return pool;
+}
+
+it('tells all threads the same, and starts a dead one again with what it must know', async () => {
+  const heard: string[] = [];
+  const exits: number[] = [];
+  const pool = start(heard, exits);
   await until(() => heard.length === 2);
   pool.post('again');
   await until(() => heard.length === 4);
@@ -45,4 +51,24 @@ it('tells all threads the same, and starts a dead one again with what it must kn
   expect(heard[4]).toBe('w1:hello');
   expect(exits).toEqual([1]);
   expect(pool).toMatchObject({ restarts: 1, running: 2 });
+});
+
+it('starts nothing again once it is retired', async () => {
+  const exits: number[] = [];
+  const pool = start([], exits);
+  pool.retire();
+  pool.postTo(1, 'die');
+  await until(() => exits.length === 1);
+  expect(pool).toMatchObject({ restarts: 0, running: 1 });
+});
+
+it('shows which thread hangs', async () => {
+  const heard: string[] = [];
+  const pool = start(heard, []);
+  await until(() => heard.length === 2);
+  pool.postTo(1, 'hang');
+  await until(() => (pool.utilization().get(1) ?? 0) > 0.99);
+  expect(pool.utilization().get(0)).toBeLessThan(0.5);
+  await pool.thread(0)!.terminate();
+  await until(() => !pool.utilization().has(0));
 });

@@ -6,6 +6,7 @@
  * becomes of those requests), nothing else: the other threads share its port and go on. What it
  * had counted as in flight is taken back by `onExit` before its successor starts.
  */
+import type { EventLoopUtilization } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import type { Logger } from '@leadsman/service';
 
@@ -35,6 +36,8 @@ interface Slot {
   startedAtMs: number;
   delayMs: number;
   restart: NodeJS.Timeout | undefined;
+  /** Since the thread's start, as of the last look. */
+  seen: EventLoopUtilization | undefined;
 }
 
 export class WorkerPool<ToWorker, FromWorker> {
@@ -52,6 +55,7 @@ export class WorkerPool<ToWorker, FromWorker> {
         startedAtMs: 0,
         delayMs: restartDelayMs.first,
         restart: undefined,
+        seen: undefined,
       });
     }
   }
@@ -94,6 +98,23 @@ export class WorkerPool<ToWorker, FromWorker> {
     for (const slot of this.#slots) clearTimeout(slot.restart);
   }
 
+  /**
+   * How busy the event loop of each running thread was since the last call, 0..1 by its number. A
+   * thread at 1 serves late or not at all, and cannot tell so itself.
+   */
+  utilization(): Map<number, number> {
+    const ratios = new Map<number, number>();
+    for (const [worker, slot] of this.#slots.entries()) {
+      if (slot.thread === undefined) continue;
+      const { performance } = slot.thread;
+      const now = performance.eventLoopUtilization();
+      const since = performance.eventLoopUtilization(now, slot.seen);
+      slot.seen = now;
+      ratios.set(worker, since.utilization);
+    }
+    return ratios;
+  }
+
   /** A thread that runs; for tests of its death. */
   thread(worker: number): Worker | undefined {
     return this.#slots[worker]?.thread;
@@ -117,6 +138,7 @@ export class WorkerPool<ToWorker, FromWorker> {
       name: `ext_proc-${worker}`,
     });
     slot.thread = thread;
+    slot.seen = undefined;
     slot.startedAtMs = performance.now();
     for (const message of this.#options.greetings(worker)) thread.postMessage(message);
     thread.on('message', (message: FromWorker) => this.#options.onMessage(worker, message));
