@@ -229,6 +229,20 @@ describe('the registrations noted by this test', () => {
   });
 });
 
+describe('the names', () => {
+  it('are in base units, and end in _total exactly where they count', () => {
+    const strange = [...registered]
+      .filter(
+        ([name, shape]) =>
+          /_(ms|millis|milliseconds|us|micros|kb|kib|mb|mib|percent|sum|count)$/.test(
+            name.replace(/_total$/, ''),
+          ) || name.endsWith('_total') !== shape.startsWith('counter'),
+      )
+      .map(([name, shape]) => `${name}: ${shape}`);
+    expect(strange).toEqual([]);
+  });
+});
+
 describe('the chart', () => {
   const charted = ['dashboards/leadsman.json', 'alerts/leadsman.yaml'];
 
