@@ -104,6 +104,27 @@ describe('startPicker', () => {
     await until(async () => (await inFlight()) === 0);
   });
 
+  it('starts a thread again that hangs in an extension', async () => {
+    const configFile = join(folder, 'strategy.yaml');
+    const part = "{ kind: 'pick', name: 'endless', create: () => ({ choose() { for (;;); } }) }";
+    writeFileSync(join(folder, 'endless.mjs'), `export default ${part};`);
+    writeFileSync(
+      poolFile,
+      'pools: [{ name: chat, endpoints: [{ address: 127.0.0.1, port: 1 }, { address: 127.0.0.1, port: 2 }] }]',
+    );
+    writeFileSync(
+      configFile,
+      'extensions: [{ module: endless.mjs }]\ndefault: { scorers: [{ type: queue }], pick: endless }',
+    );
+    const running = await start('--no-tls', '--config-file', configFile, '--ready-after-ms', '0');
+    const client = openExtProc(running.addresses.ext_proc!);
+    client.pick();
+    await until(async () => running.threads.hangs === 1);
+    client.close();
+    await until(async () => running.threads.restarts === 1 && running.threads.serving);
+    expect(await (await ask('/metrics')).text()).toMatch(/^leadsman_picker_thread_hangs_total 1$/m);
+  }, 60_000);
+
   it('ends without waiting for a thread that died while it drained', async () => {
     const grace = '600000';
     const running = await start('--workers', '2', '--no-tls', '--drain-grace-ms', grace);

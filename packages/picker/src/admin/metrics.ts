@@ -13,6 +13,7 @@ export interface PickerNumbers {
   threads: {
     readonly running: number;
     readonly restarts: number;
+    readonly hangs: number;
     utilization(): ReadonlyMap<number, number>;
   };
   endpointsDropped: () => number;
@@ -46,6 +47,8 @@ export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers
   counter(registry, 'leadsman_picker_thread_restarts_total', restartsText, () => {
     return numbers.threads.restarts;
   });
+  const hangsText = 'Threads that hung, and were ended to be started again.';
+  counter(registry, 'leadsman_picker_thread_hangs_total', hangsText, () => numbers.threads.hangs);
   busyThreads(registry, numbers);
   const collectorText = 'Collector threads started again after a fault.';
   counter(registry, 'leadsman_picker_collector_restarts_total', collectorText, () => {

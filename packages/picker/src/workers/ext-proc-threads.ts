@@ -10,6 +10,7 @@ import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
 import type { PoolUpdate } from '../pool/endpoint.ts';
 import type { SchedulingFromWorker } from '../scheduling/worker-messages.ts';
 import type { FromWorker, SharedMemory, ToWorker, WorkerData } from './messages.ts';
+import { SilenceWatch } from './silence-watch.ts';
 import { ThreadRoll } from './thread-roll.ts';
 import { extProcOptionsOf } from './worker-options.ts';
 import { WorkerPool } from './worker-pool.ts';
@@ -32,10 +33,18 @@ export interface ExtProcThreadsOptions {
 /** Added to the grace period before threads that did not say they are drained are ended. */
 const drainSlackMs = 2_000;
 
+/**
+ * Numbers are asked for each second; a thread that has not answered ten times serves nobody, as
+ * gateways give up a message after as long, and is ended and started again.
+ */
+const unansweredMax = 10;
+
 export class ExtProcThreads {
   readonly #options: ExtProcThreadsOptions;
   readonly #pool: WorkerPool<ToWorker, FromWorker>;
   readonly #roll: ThreadRoll;
+  readonly #silence = new SilenceWatch(unansweredMax);
+  #hangs = 0;
   #identity: TlsIdentity | undefined;
   #ready = false;
   #port: number;
@@ -59,6 +68,7 @@ export class ExtProcThreads {
       onMessage: (worker, message) => this.#receive(worker, message),
       onExit: (worker) => {
         this.#roll.ended(worker);
+        this.#silence.end(worker);
         options.onExit(worker);
         this.#checkDrained();
         this.#failed?.(new Error('an ext_proc thread did not start; its fault is in the log'));
@@ -102,8 +112,19 @@ export class ExtProcThreads {
     return this.#port;
   }
 
+  /** Threads that hung and were ended, ever. */
+  get hangs(): number {
+    return this.#hangs;
+  }
+
   post(message: ToWorker): void {
     this.#pool.post(message);
+    if (message.type !== 'scheduling-snapshot') return;
+    for (const worker of this.#silence.asked()) {
+      this.#hangs++;
+      this.#options.logger.error({ worker }, 'ext_proc thread hangs and is ended');
+      void this.#pool.thread(worker)?.terminate();
+    }
   }
 
   setReady(ready: boolean): void {
@@ -161,9 +182,11 @@ export class ExtProcThreads {
   }
 
   #receive(worker: number, message: FromWorker): void {
+    this.#silence.heard(worker);
     if (message.type === 'listening') {
       this.#port = message.ports[0] ?? this.#port;
       this.#roll.listening(worker);
+      this.#silence.begin(worker);
       this.#onListening?.();
     } else if (message.type === 'drained') {
       this.#roll.drained(worker);

@@ -115,7 +115,7 @@ export class WorkerPool<ToWorker, FromWorker> {
     return ratios;
   }
 
-  /** A thread that runs; for tests of its death. */
+  /** A thread that runs. */
   thread(worker: number): Worker | undefined {
     return this.#slots[worker]?.thread;
   }
