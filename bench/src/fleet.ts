@@ -65,7 +65,7 @@ async function measureFleet(fleet: FleetOptions) {
     const extProc = system.picker && (await measureExtProc(system, system.picker, fleet, phase));
     const rolling = fleet.rolling ? await roll(system, fleet) : undefined;
     const lost = await countLost(system);
-    const measured = rates(phase, pods);
+    const measured = rates(phase, fleet);
     return {
       nodes: plan.nodes,
       pods_per_node: plan.podsPerNode,

@@ -1,4 +1,5 @@
 /** One stretch of a fleet's run: how fresh the numbers were in it, and what it cost. */
+import type { FleetOptions } from './options.ts';
 import type { FleetSystem, Sample } from './system.ts';
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -36,8 +37,14 @@ export async function measurePhase(system: FleetSystem, ms: number): Promise<Pha
   };
 }
 
-/** What the phase cost; every figure is a difference of two samples. */
-export function rates({ before, after }: Phase, pods: number) {
+/**
+ * What the phase cost; every figure is a difference of two samples. `connections`: of the senders,
+ * and of the reader to the broker when there is one.
+ */
+export function rates({ before, after }: Phase, options: FleetOptions) {
+  const pods = options.plan.nodes * options.plan.podsPerNode;
+  const { senders } = after.senders;
+  const readers = after.picker === undefined ? 1 : 2;
   const seconds = (after.atMs - before.atMs) / 1_000;
   const reports = after.senders.reports - before.senders.reports;
   const cores = (us: number) => rounded(us / 1e6 / seconds);
@@ -48,7 +55,7 @@ export function rates({ before, after }: Phase, pods: number) {
     reports_per_s: Math.round(reports / seconds),
     messages_per_s: Math.round((after.senders.frames - before.senders.frames) / seconds),
     bytes_per_s: Math.round((after.senders.frameBytes - before.senders.frameBytes) / seconds),
-    connections: after.senders.senders + 1,
+    connections: options.transport === 'direct' ? senders * readers : senders + 1,
     dropped_frames: after.senders.dropped - before.senders.dropped,
     sender_most_late_ms: rounded(after.senders.mostLateMs, 1),
     cpu_cores: {
