@@ -11,7 +11,7 @@ const data = workerData as CollectorThreadData;
 const logger = createLogger({ name: 'collector', level: data.logLevel });
 const core = new CollectorCore(
   { view: data.view, feed: data.feed, expireAfterMs: data.expireAfterMs, keepRanks: false },
-  { logger, nowMs: monotonicMs, random: Math.random },
+  { logger, nowMs: monotonicMs, random: Math.random, sleeps: true },
 );
 const tell = (message: CollectorThreadMessage) => parentPort?.postMessage(message);
 

@@ -17,17 +17,20 @@ import { RemoteFeed } from '../watch/remote-feed.ts';
 import { DirectPresence } from './direct-presence.ts';
 import type { FeedConfig } from './feed-config.ts';
 import { FramesSubscription } from './frames-subscription.ts';
+import { Nap } from './nap.ts';
 
 /**
- * Distance of two readings of NATS, ms: what the freshness budget has for NATS and ingest. A
- * collector of a thousand pods wakes up 125 times a second by it, instead of thousands of times.
+ * How long frames may gather before they are read, ms: what the freshness budget has for NATS and
+ * ingest. A collector of a thousand pods wakes up 125 times a second by it, not thousands of times.
  */
-const readEveryMs = 0;
+const gatherMs = 8;
 
 export interface FeedDeps {
   logger: LinkLogger;
   nowMs: () => number;
   random: () => number;
+  /** This thread does nothing else, so it may sleep while frames gather. */
+  sleeps: boolean;
   /** Serves watchers on the direct listener. */
   watch?: (call: WatchCall) => void;
 }
@@ -49,7 +52,8 @@ export class Feed {
     this.#deps = deps;
     const { logger, nowMs, random } = deps;
     if (config.nats !== undefined) {
-      const bounds = { readEveryMs, ...config.nats.options.bounds };
+      // A process with other work must not sleep; its NATS socket alone rests.
+      const bounds = { readEveryMs: deps.sleeps ? 0 : gatherMs, ...config.nats.options.bounds };
       this.nats = connectNats({ ...config.nats.options, bounds, logger, nowMs, random });
       const subject = allFramesSubject(config.nats.subjectPrefix);
       this.#frames = new FramesSubscription(this.nats, subject, nowMs);
@@ -68,7 +72,12 @@ export class Feed {
 
   /** Begins to call `onFrame`. Rejects when the direct listener's port cannot be had. */
   async start(onFrame: FrameHandler): Promise<void> {
-    for (const source of this.#sources) source.start(onFrame);
+    const nap = this.#deps.sleeps ? new Nap(gatherMs, this.#deps.nowMs) : undefined;
+    const handler: FrameHandler = (frame, waitedMs) => {
+      nap?.afterThis();
+      onFrame(frame, waitedMs);
+    };
+    for (const source of this.#sources) source.start(handler);
     if (this.direct === undefined || this.#config.direct === undefined) return;
     const port = await this.direct.listen();
     this.#presence.listening(this.#deps.nowMs());

@@ -59,7 +59,13 @@ export async function startCollector(
       keepRanks: true,
       departures,
     },
-    { logger, nowMs: monotonicMs, random: Math.random, watch: watchServer.watch },
+    {
+      logger,
+      nowMs: monotonicMs,
+      random: Math.random,
+      sleeps: false,
+      watch: watchServer.watch,
+    },
   );
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
