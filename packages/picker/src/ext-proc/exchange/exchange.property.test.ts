@@ -5,20 +5,10 @@
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { afterAll, expect, test, vi } from 'vitest';
-import { RequestRegistry } from '../../in-flight/request-registry.ts';
-import type { Outcome, Pick, RequestFacts, Scheduler } from '../../scheduling/scheduler.ts';
-import { ByteBudget } from '../byte-budget.ts';
-import { Counters } from '../counters.ts';
-import { Notices } from '../notices.ts';
-import { PoolSelector } from '../pool-selector.ts';
-import { messageHeadroomBytes } from '../protobuf/processing-response.ts';
 import { encodeRequest } from '../protobuf/reference-codec.ts';
-import { BodyReaders } from '../request/body-reader.ts';
-import type { ExchangeStream } from '../transport/stream.ts';
-import { ExchangeContext } from './context.ts';
 import { Exchange } from './exchange.ts';
+import { type Answer, bodyBytesMax, ExchangeRig, FakeStream } from './fixture/exchange-rig.ts';
 
-type Answer = 'picked' | 'no_endpoint' | 'shed' | 'throws';
 const modes = [
   'NONE',
   'STREAMED',
@@ -27,58 +17,6 @@ const modes = [
   'FULL_DUPLEX_STREAMED',
   'GRPC',
 ] as const;
-
-/** Counts like the real one, and throws where the real one would silently hide a mistake. */
-class StrictScheduler implements Scheduler {
-  readonly open = new Set<number>();
-  answer: Answer = 'picked';
-  taken = 0;
-
-  pick(_: RequestFacts, into: Pick): void {
-    if (this.answer === 'throws') throw new Error('picked badly');
-    into.status = this.answer;
-    into.reason = '';
-    into.retryAfterS = 0;
-    into.ticket = -1;
-    if (this.answer !== 'picked') return;
-    into.destination = '10.0.0.1:80';
-    into.ticket = this.taken++;
-    this.open.add(into.ticket);
-  }
-
-  servedBy(ticket: number): void {
-    expect(this.open.has(ticket)).toBe(true);
-  }
-
-  firstToken(ticket: number): void {
-    expect(this.open.has(ticket)).toBe(true);
-  }
-
-  release(ticket: number, _: Outcome): void {
-    expect(this.open.delete(ticket)).toBe(true);
-  }
-}
-
-/** The transport's side: what it is told, and whether it has room. */
-class FakeStream implements ExchangeStream {
-  readonly authority = 'epp.ns';
-  readonly peer = '';
-  readonly localPort = 1;
-  backlogged = false;
-  ended = false;
-  sent = 0;
-  metadata(): undefined {}
-  send(message: Uint8Array): void {
-    expect(message.length).toBeGreaterThanOrEqual(messageHeadroomBytes);
-    if (!this.ended) this.sent++;
-  }
-  end(): void {
-    this.ended = true;
-  }
-  fail(): void {
-    this.ended = true;
-  }
-}
 
 interface Setup {
   request: (typeof modes)[number];
@@ -103,7 +41,6 @@ const setup: fc.Arbitrary<Setup> = fc.record({
 
 const plainBody = Buffer.from(`{"model":"m","prompt":"${'p'.repeat(700_000)}"}`);
 const zippedBody = gzipSync(plainBody);
-const bodyBytesMax = 1_000_000;
 const bodies = { small: 12, odd: 5_001, large: 400_000, tooLarge: bodyBytesMax + 1 } as const;
 
 type Step =
@@ -131,66 +68,28 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-let nowMs = 0;
-const decisionTimeoutMs = 10_000;
-
-function open(heldBytesMax: number) {
-  const scheduler = new StrictScheduler();
-  const counters = new Counters();
-  const budget = new ByteBudget(heldBytesMax);
-  const pools = new PoolSelector();
-  pools.setPools([{ name: 'ns/pool', authorities: ['epp.ns'] }]);
-  const notices = new Notices(undefined, () => nowMs);
-  const context = new ExchangeContext({
-    options: {
-      requestBodyMode: 4,
-      responseBodyMode: 4,
-      bodyBytesMax,
-      bodyAboveMax: 'pick',
-      decisionTimeoutMs,
-      atDecisionTimeout: 'pick',
-      conformance: false,
-    },
-    scheduler,
-    pools,
-    readers: new BodyReaders(bodyBytesMax, counters, notices),
-    budget,
-    registry: new RequestRegistry(),
-    counters,
-    notices,
-    nowMs: () => nowMs,
-  });
-  return { context, scheduler, budget, counters };
-}
-
 /** One exchange and what a test may do to it. */
 class Driven {
   readonly #setup: Setup;
   readonly #stream = new FakeStream();
   readonly #exchange: Exchange;
-  readonly #context: ExchangeContext;
-  readonly #scheduler: StrictScheduler;
+  readonly #rig: ExchangeRig;
   #isFirst = true;
 
-  constructor(context: ExchangeContext, scheduler: StrictScheduler, chosen: Setup) {
+  constructor(rig: ExchangeRig, chosen: Setup) {
     this.#setup = chosen;
-    this.#context = context;
-    this.#scheduler = scheduler;
-    this.#exchange = new Exchange(context, this.#stream);
+    this.#rig = rig;
+    this.#exchange = new Exchange(rig.context, this.#stream);
   }
 
   async take(next: Step): Promise<void> {
-    Object.assign(this.#context.options, {
-      atDecisionTimeout: this.#setup.atDecisionTimeout,
-      bodyAboveMax: this.#setup.bodyAboveMax,
-    });
-    this.#scheduler.answer = this.#setup.answer;
+    const { answer, atDecisionTimeout, bodyAboveMax } = this.#setup;
+    Object.assign(this.#rig.context.options, { atDecisionTimeout, bodyAboveMax });
+    this.#rig.scheduler.answer = answer;
     if (next.do === 'turn') await new Promise((resolve) => setImmediate(resolve));
     else if (next.do === 'block') this.#stream.backlogged = true;
-    else if (next.do === 'deadline') {
-      nowMs += decisionTimeoutMs + 1;
-      this.#context.sweep();
-    } else if (next.do === 'drain') {
+    else if (next.do === 'deadline') this.#rig.passDeadline();
+    else if (next.do === 'drain') {
       this.#stream.backlogged = false;
       if (!this.#stream.ended) this.#exchange.drained();
     } else if (!this.#stream.ended) this.#arrive(next);
@@ -263,7 +162,8 @@ afterAll(() => {
 
 test('buffered bodies that wait to be read are held within the budget', async () => {
   const heldBytesMax = 2_000_000;
-  const { context, scheduler, budget, counters } = open(heldBytesMax);
+  const rig = new ExchangeRig(heldBytesMax);
+  const { scheduler, budget, counters } = rig;
   const chosen: Setup = {
     request: 'BUFFERED',
     response: 'STREAMED',
@@ -274,7 +174,7 @@ test('buffered bodies that wait to be read are held within the budget', async ()
     atDecisionTimeout: 'pick',
     bodyAboveMax: 'pick',
   };
-  const all = Array.from({ length: 20 }, () => new Driven(context, scheduler, chosen));
+  const all = Array.from({ length: 20 }, () => new Driven(rig, chosen));
   for (const driven of all) {
     await driven.take({ do: 'headers', size: 0, end: false });
     await driven.take({ do: 'body', size: bodies.large, end: true });
@@ -295,8 +195,9 @@ test('buffered bodies that wait to be read are held within the budget', async ()
 test('two exchanges that end anywhere leave no ticket, byte, timer or entry behind', async () => {
   await fc.assert(
     fc.asyncProperty(plan, async ({ first, second, steps, beginsWell, heldBytesMax }) => {
-      const { context, scheduler, budget, counters } = open(heldBytesMax);
-      const both = [first, second].map((chosen) => new Driven(context, scheduler, chosen));
+      const rig = new ExchangeRig(heldBytesMax);
+      const { context, scheduler, budget, counters } = rig;
+      const both = [first, second].map((chosen) => new Driven(rig, chosen));
       if (beginsWell) {
         for (const driven of both) await driven.take({ do: 'headers', size: 0, end: false });
       }
