@@ -52,6 +52,42 @@ describe.skipIf(!requireNats())('a NATS link', () => {
     expect(sender.counters.droppedOffline).toBe(1);
   });
 
+  it('says in the log why a connection ended', async () => {
+    const server = await launch();
+    const reasons: unknown[] = [];
+    const logger = {
+      info: () => undefined,
+      warn: (fields: object) => reasons.push((fields as { reason: unknown }).reason),
+    };
+    const made = link(server, { logger, bounds: { pingEveryMs: 20, deadMs: 100 } });
+    made.subscribe('a', () => undefined);
+    await connected(made);
+    expect(reasons).toEqual([]);
+    server.kill('SIGSTOP');
+    await waitUntil(() => reasons.length > 0, { what: 'the line' });
+    server.kill('SIGCONT');
+    expect(reasons[0]).toBe('no answer to a ping');
+    await connected(made);
+    const before = reasons.length;
+    server.kill('SIGKILL');
+    await waitUntil(() => reasons.length > before, { what: 'another line' });
+    expect(reasons.slice(before).every((reason) => typeof reason === 'string')).toBe(true);
+  });
+
+  it('leaves no connection open that it could not begin with', async () => {
+    const server = await launch();
+    const made = link(server, { bounds: { retryFirstMs: 5, retryMaxMs: 20 } });
+    made.onState((isConnected) => {
+      if (isConnected) throw new Error('a fault of a listener');
+    });
+    await waitUntil(() => made.counters.connectErrors >= 5, { what: 'failed beginnings' });
+    expect(made.connected).toBe(false);
+    await made.close();
+    await waitUntil(async () => (await server.monitor('/connz')).num_connections === 0, {
+      what: 'the server to have no connection left',
+    });
+  });
+
   it('keeps nothing that was published while the server was away', async () => {
     // C35
     const first = await launch();

@@ -172,26 +172,40 @@ class Link implements NatsLink {
           plain.reset();
           refused.reset();
         }
-        if (end instanceof Error && isRefusal(end)) throw end;
+        if (signal.aborted) break;
+        if (isRefusal(end)) throw end;
         waitMs = plain.next();
+        this.#warn(end, waitMs);
       } catch (error) {
         if (signal.aborted) break;
         const refusal = isRefusal(error);
         if (refusal) this.counters.authErrors++;
         else this.counters.connectErrors++;
         waitMs = refusal ? refused.next() : plain.next();
-        this.#logger?.warn({ reason: reasonOf(error), waitMs: Math.round(waitMs) }, 'NATS is away');
+        this.#warn(error, waitMs);
       }
       await pause(waitMs, signal);
     }
   }
 
-  /** Keeps one connection until it ends; says why it ended. */
-  async #serve(connection: NatsConnection): Promise<Error | undefined> {
+  #warn(reason: unknown, waitMs: number): void {
+    const fields = { reason: reasonOf(reason), waitMs: Math.round(waitMs) };
+    this.#logger?.warn(fields, 'NATS is away');
+  }
+
+  /** Keeps one connection until it ends; says why it ended: an error, or words. */
+  async #serve(connection: NatsConnection): Promise<Error | string> {
     const { signal } = this.#stopping;
-    this.#began(connection);
-    const stop = Promise.withResolvers<undefined>();
-    const onAbort = () => stop.resolve(undefined);
+    try {
+      this.#began(connection);
+    } catch (error) {
+      // It ended already, or a listener of ours failed: nobody else would end it.
+      this.#connection = undefined;
+      await this.#connector.release(connection);
+      throw error;
+    }
+    const stop = Promise.withResolvers<string>();
+    const onAbort = () => stop.resolve('this process stops');
     signal.addEventListener('abort', onAbort);
     if (signal.aborted) onAbort();
     const timer = setInterval(() => this.#tick(connection, stop.resolve), this.#bounds.pingEveryMs);
@@ -202,7 +216,7 @@ class Link implements NatsLink {
     this.#ended();
     await this.#connector.release(connection);
     await watching;
-    return end instanceof Error ? end : undefined;
+    return end ?? 'ended by the server';
   }
 
   #began(connection: NatsConnection): void {
@@ -222,9 +236,9 @@ class Link implements NatsLink {
     for (const listener of this.#listeners) listener(false);
   }
 
-  #tick(connection: NatsConnection, giveUp: (_: undefined) => void): void {
+  #tick(connection: NatsConnection, giveUp: (reason: string) => void): void {
     const nowMs = this.#nowMs();
-    if (this.#lag.lagMs(nowMs) > this.#bounds.deadMs) giveUp(undefined);
+    if (this.#lag.lagMs(nowMs) > this.#bounds.deadMs) giveUp('no answer to a ping');
     else if (this.#subscriptions.size > 0) this.#pingWhenDue(connection, nowMs);
   }
 
@@ -250,9 +264,9 @@ class Link implements NatsLink {
     return false;
   }
 
-  async #watchStatus(connection: NatsConnection, giveUp: (_: undefined) => void): Promise<void> {
+  async #watchStatus(connection: NatsConnection, giveUp: (reason: string) => void): Promise<void> {
     for await (const status of connection.status()) {
-      if (status.type === 'ldm') giveUp(undefined);
+      if (status.type === 'ldm') giveUp('the server is about to stop');
       if (status.type !== 'error') continue;
       if (status.error instanceof errors.PermissionViolationError) {
         this.counters.permissionErrors++;
