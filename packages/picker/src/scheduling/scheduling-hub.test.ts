@@ -191,4 +191,34 @@ describe('the metrics page', () => {
     expect(page).toContain('leadsman_picker_pool_saturated{pool="test/pool"} 0');
     expect(page).toContain('leadsman_picker_last_resort_picks_total{pool="test/pool"} 10');
   });
+
+  it('never counts backwards when a worker ends, and forgets a pool that was removed', async () => {
+    const { hub, threads, destinations, startThread } = await start(
+      'default: { strategy: random }',
+    );
+    const registry = new Registry();
+    registerSchedulingMetrics(registry, hub, () => 0);
+    const outcomes = async (): Promise<string> => {
+      for (const [worker, thread] of threads.entries()) {
+        hub.receive(worker, { type: 'scheduling-snapshot', snapshot: thread.snapshot() });
+      }
+      const page = await registry.metrics();
+      return /scheduling_outcomes_total\{.*\} (\d+)/.exec(page)?.[1] ?? 'none';
+    };
+    destinations(10);
+    expect(await outcomes()).toBe('10');
+    for (const count of ['10', '14']) {
+      hub.forgetWorker(1);
+      await startThread(1);
+      expect(await outcomes()).toBe(count);
+      destinations(4);
+      await outcomes();
+    }
+    for (const [worker, thread] of threads.entries()) {
+      thread.scheduler.removePool('test/pool');
+      hub.forgetWorker(worker);
+    }
+    hub.poolsChanged([], ['test/pool']);
+    expect(await outcomes()).toBe('none');
+  });
 });

@@ -19,11 +19,8 @@ import { HistoryReader } from './replica/history-ring.ts';
 import { ReplicaExchange } from './replica/replica-exchange.ts';
 import type { ReplicaTransport } from './replica/replica-transport.ts';
 import type { SchedulingMemory } from './shared-memory.ts';
-import type {
-  SchedulingFromWorker,
-  SchedulingSnapshot,
-  SchedulingToWorker,
-} from './worker-messages.ts';
+import type { SchedulingFromWorker, SchedulingToWorker } from './worker-messages.ts';
+import { WorkerTotals } from './worker-totals.ts';
 
 export interface SchedulingHubOptions {
   source: ConfigSource;
@@ -61,8 +58,8 @@ export class SchedulingHub {
   readonly exchange: ReplicaExchange | undefined;
   /** Rings of the workers' routing history; none without an exchange. */
   readonly histories: readonly HistoryReader[];
-  /** Latest numbers of each worker that answered. */
-  readonly snapshots = new Map<number, SchedulingSnapshot>();
+  /** What the workers have counted. */
+  readonly totals = new WorkerTotals();
   reloads = 0;
   reloadsFailed = 0;
   /** Parts of users that were switched off, by pool and part. */
@@ -127,6 +124,7 @@ export class SchedulingHub {
 
   /** Pools changed; tell this before the workers, so that no old cache is taken for a new pod's. */
   poolsChanged(updates: readonly PoolUpdate[], removed: readonly string[]): void {
+    for (const pool of removed) this.totals.removePool(pool);
     const changed = this.#names.update(updates, removed);
     for (const index of changed) this.#prefixIndex.blocks.clear(index);
     this.exchange?.forget(changed);
@@ -134,14 +132,14 @@ export class SchedulingHub {
 
   /** A message of a worker that is of scheduling's. */
   receive(worker: number, message: SchedulingFromWorker): void {
-    if (message.type === 'scheduling-snapshot') this.snapshots.set(worker, message.snapshot);
+    if (message.type === 'scheduling-snapshot') this.totals.take(worker, message.snapshot);
     else if (message.type === 'scheduling-configured') this.#answered(message);
     else this.#faulted(message);
   }
 
-  /** A worker ended: what it counted starts again at 0. */
+  /** A worker ended: its successor counts from 0. */
   forgetWorker(worker: number): void {
-    this.snapshots.delete(worker);
+    this.totals.end(worker);
   }
 
   /** Reads the configuration anew and swaps it in; on any fault the last good one stays. */

@@ -14,11 +14,14 @@ export function registerSchedulingMetrics(
   registerReplicas(registry, hub, clock);
   single(registry, 'reloads_total', 'Scheduling configurations taken over', () => hub.reloads);
   single(registry, 'reloads_failed_total', 'Refused configurations', () => hub.reloadsFailed);
-  single(registry, 'requests_uncounted_total', 'Requests in flight beyond the table', () =>
-    sum(hub, (snapshot) => snapshot.overflowedTickets),
+  single(
+    registry,
+    'requests_uncounted_total',
+    'Requests in flight beyond the table',
+    () => hub.totals.overflowedTickets,
   );
   single(registry, 'adapters_dropped_total', 'LoRA adapters beyond the table', () =>
-    allPools(hub).reduce((total, pool) => total + pool.droppedAdapters, 0),
+    hub.totals.pools().reduce((total, pool) => total + pool.droppedAdapters, 0),
   );
   const faults = new Counter({
     name: 'leadsman_picker_extension_faults_total',
@@ -43,7 +46,7 @@ function registerPicks(registry: Registry, hub: SchedulingHub): void {
     registers: [registry],
     collect(): void {
       picks.reset();
-      for (const pool of allPools(hub)) {
+      for (const pool of hub.totals.pools()) {
         for (const [outcome, count] of Object.entries(pool.outcomes)) {
           picks.inc({ pool: pool.pool, outcome }, count);
         }
@@ -57,7 +60,8 @@ function registerPicks(registry: Registry, hub: SchedulingHub): void {
     registers: [registry],
     collect(): void {
       lastResort.reset();
-      for (const pool of allPools(hub)) lastResort.inc({ pool: pool.pool }, pool.lastResortPicks);
+      for (const pool of hub.totals.pools())
+        lastResort.inc({ pool: pool.pool }, pool.lastResortPicks);
     },
   });
 }
@@ -163,21 +167,8 @@ function single(registry: Registry, name: string, help: string, read: () => numb
   }
 }
 
-function sum(
-  hub: SchedulingHub,
-  read: (snapshot: { overflowedTickets: number }) => number,
-): number {
-  let total = 0;
-  for (const snapshot of hub.snapshots.values()) total += read(snapshot);
-  return total;
-}
-
-function allPools(hub: SchedulingHub): PoolSnapshot[] {
-  return [...hub.snapshots.values()].flatMap((snapshot) => snapshot.pools);
-}
-
 /** Pools as one worker sees them: all read the same view. */
 function newestPools(hub: SchedulingHub): PoolSnapshot[] {
-  const first = hub.snapshots.values().next();
+  const first = hub.totals.live.values().next();
   return first.done === true ? [] : first.value.pools;
 }
