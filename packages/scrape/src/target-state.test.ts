@@ -174,6 +174,24 @@ describe('TargetState', () => {
     expect(state.report(0).engineRanks).toBe(2);
   });
 
+  it('tells the version of its engine in new attributes, and forgets it at a restart', () => {
+    const { state } = create();
+    state.succeed(reading({ generationTokensTotal: 9 }), 1, 1);
+    const { revision } = state;
+    const before = state.attributesBytes();
+    state.engineVersion = '0.11.0';
+    expect(state.revision).toBe(revision + 1);
+    expect(decodeAttributes(state.attributesBytes()).engineVersion).toBe('0.11.0');
+    const after = state.attributesBytes();
+    expect(after).not.toBe(before);
+    state.engineVersion = '0.11.0';
+    state.succeed(reading({ generationTokensTotal: 10 }), 2, 1);
+    expect(state.attributesBytes()).toBe(after);
+    state.succeed(reading({ generationTokensTotal: 2 }), 3, 1);
+    expect(state.engineVersion).toBe('');
+    expect(decodeAttributes(state.attributesBytes()).engineVersion).toBe('');
+  });
+
   it('says goodbye above its last report', () => {
     const { state } = create();
     state.succeed(reading({}), 1, 1);

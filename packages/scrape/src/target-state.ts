@@ -50,6 +50,7 @@ export class TargetState {
   #detail = 'no scrape has ended yet';
   #flags: number;
   #reading: Reading | undefined;
+  #engineVersion = '';
   #attributesBytes: Uint8Array;
   #droppedAttributes = 0;
 
@@ -119,6 +120,7 @@ export class TargetState {
       this.#epoch = Math.max(this.#epoch + 1, Math.floor(this.#clock.unixMs()));
       this.#seq = 0;
       this.#revision = 0;
+      this.#engineVersion = '';
     }
     const changed = this.#takeNumbers(reading.metrics);
     this.#seq++;
@@ -141,6 +143,18 @@ export class TargetState {
     this.#seq++;
     this.#reason = why;
     this.#detail = detail;
+  }
+
+  /** The engine's version as it told it itself; empty: not known. */
+  get engineVersion(): string {
+    return this.#engineVersion;
+  }
+
+  set engineVersion(version: string) {
+    if (version === this.#engineVersion) return;
+    this.#engineVersion = version;
+    this.#revision++;
+    this.#attributesBytes = this.#encodeAttributes();
   }
 
   /** The time until the next scrape, as planned now. */
@@ -214,7 +228,7 @@ export class TargetState {
       namespace,
       nodeName,
       engine: this.#reading?.engine ?? '',
-      engineVersion: '',
+      engineVersion: this.#engineVersion,
       metricsPort,
       reporter,
       models: this.#reading?.models ?? [],

@@ -1,4 +1,4 @@
-import { metric, reason } from '@leadsman/wire';
+import { decodeAttributes, metric, reason } from '@leadsman/wire';
 import { afterEach, describe, expect, it } from 'vitest';
 import { paceDefaults, pageBytesMaxDefault, suspicionDefaults } from './defaults.ts';
 import { type Handler, type PageServer, servePages } from './http/page-server.fixture.ts';
@@ -114,7 +114,11 @@ describe('Target', () => {
     let open = 0;
     let openMax = 0;
     let served = 0;
-    const server = await serve((_, response) => {
+    const server = await serve((request, response) => {
+      if (request.url === '/version') {
+        response.writeHead(404).end();
+        return;
+      }
       open++;
       openMax = Math.max(openMax, open);
       setTimeout(() => {
@@ -143,5 +147,76 @@ describe('Target', () => {
     const { length } = reasons;
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(reasons).toHaveLength(length);
+  });
+
+  it('learns the version of its engine once, and tells it in its attributes', async () => {
+    let asked = 0;
+    const server = await serve((request, response) => {
+      if (request.url !== '/version') {
+        response.end('vllm:num_requests_running 1\n');
+        return;
+      }
+      asked++;
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{"version":"0.11.0"}');
+    });
+    let scrapesAfter = 0;
+    const done = Promise.withResolvers<void>();
+    const target = targetFor(`http://127.0.0.1:${server.port}/metrics`, 'auto', ({ state }) => {
+      if (state.engineVersion !== '' && ++scrapesAfter === 5) done.resolve();
+    });
+    expect(target.state.attributes.engineVersion).toBe('');
+    target.start();
+    await done.promise;
+    await target.stop();
+    expect(asked).toBe(1);
+    expect(decodeAttributes(target.state.attributesBytes())).toMatchObject({
+      engineVersion: '0.11.0',
+      revision: target.state.revision,
+    });
+    expect(target.counters).toMatchObject({ versionRequests: 1, versionFailures: 0 });
+  });
+
+  it.each([
+    ['hangs', () => {}],
+    ['is refused', (_, response) => response.writeHead(403).end()],
+    ['breaks off', (_, response) => response.destroy()],
+    [
+      'is huge',
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(' '.repeat(1_000_000));
+      },
+    ],
+  ] satisfies [string, Handler][])(
+    'scrapes on while the version page %s, and ends at once',
+    async (_, version) => {
+      let asked = 0;
+      const server = await serve((request, response) => {
+        if (request.url === '/version') {
+          asked++;
+          version(request, response);
+        } else response.end('vllm:num_requests_running 1\n');
+      });
+      let good = 0;
+      const done = Promise.withResolvers<void>();
+      const target = targetFor(`http://127.0.0.1:${server.port}/metrics`, 'auto', ({ state }) => {
+        if (state.reason === reason.ok && asked > 0 && ++good === 10) done.resolve();
+      });
+      target.start();
+      await done.promise;
+      await target.stop();
+      expect(target.counters.versionRequests).toBe(1);
+      expect(target.state.engineVersion).toBe('');
+      expect(target.state.reason).toBe(reason.ok);
+    },
+  );
+
+  it('tells how to name the engine of a page that it does not know', async () => {
+    const server = await serve((_, response) => response.end('prompt_tokens_total 1\n'));
+    const target = targetFor(`http://127.0.0.1:${server.port}/metrics`);
+    await target.scrapeOnce();
+    expect(target.engine).toBeUndefined();
+    expect(target.state.reason).toBe(reason.noSeries);
+    expect(target.state.detail).toMatch(/--engine.*leadsman explain/);
   });
 });

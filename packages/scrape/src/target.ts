@@ -4,8 +4,10 @@
  * has no sidecar.
  */
 import { reason } from '@leadsman/wire';
+import { EngineVersion } from './engine-version.ts';
 import { type FetchSettings, PageFetcher } from './http/page-fetcher.ts';
 import { isPage, type PageFailure, type PageResult } from './http/page-result.ts';
+import { VersionReader } from './http/version-reader.ts';
 import { Pace, type PaceSettings } from './pace.ts';
 import type { PageReader } from './page-reader.ts';
 import type { SuspicionSettings } from './suspicion.ts';
@@ -37,9 +39,14 @@ export interface TargetCounters {
   invalidSamples: number;
   malformedLines: number;
   droppedSamples: number;
+  /** Times that the engine was asked for its version, and did not tell one. */
+  versionRequests: number;
+  versionFailures: number;
 }
 
 const plainPath = '/metrics';
+const unknownEngine =
+  'no series that only one known engine has; name the engine (--engine, or leadsman.dev/engine on the pod), or see leadsman explain';
 
 export class Target {
   readonly state: TargetState;
@@ -49,11 +56,14 @@ export class Target {
     invalidSamples: 0,
     malformedLines: 0,
     droppedSamples: 0,
+    versionRequests: 0,
+    versionFailures: 0,
   };
   readonly #options: TargetOptions;
   readonly #deps: TargetDeps;
   readonly #fetcher: PageFetcher;
   readonly #pace: Pace;
+  readonly #version: EngineVersion;
   /** Paths tried in turn until one gives a page: some engines serve it elsewhere. */
   readonly #paths: readonly string[];
   #pathIndex = 0;
@@ -69,6 +79,7 @@ export class Target {
     this.state = new TargetState(options.identity, options.suspicion, deps.clock);
     this.#fetcher = new PageFetcher(options.fetch, () => deps.clock.nowMs());
     this.#pace = new Pace(options.pace, deps.random);
+    this.#version = this.#createVersion();
     this.#engine = options.engine === 'auto' ? undefined : options.engine;
     if (this.#engine !== undefined && deps.reader.profile(this.#engine) === undefined) {
       throw new RangeError(`unknown engine: ${this.#engine}`);
@@ -100,10 +111,13 @@ export class Target {
     this.#stopped = true;
     clearTimeout(this.#timer);
     this.#fetcher.close();
-    await this.#running;
+    await Promise.all([this.#running, this.#version.stop()]);
   }
 
-  /** One scrape, now, outside of the pace; must not be called while started. */
+  /**
+   * One scrape, now, outside of the pace; must not be called while started. Does not ask for the
+   * engine's version.
+   */
   async scrapeOnce(): Promise<void> {
     await this.#scrape();
   }
@@ -116,8 +130,31 @@ export class Target {
         // Before the report is sent: that takes time which would be added to the delay.
         this.#schedule(nextMs);
         this.#deps.onReport(this);
+        this.#followVersion();
       });
     }, delayMs);
+  }
+
+  #createVersion(): EngineVersion {
+    const { fetch } = this.#options;
+    const { clock, reader } = this.#deps;
+    const nowMs = () => clock.nowMs();
+    return new EngineVersion(new VersionReader(fetch, nowMs), nowMs, {
+      counters: this.counters,
+      pagesOf: (engine) => reader.profile(engine)?.versionPages ?? [],
+      onVersion: (version) => {
+        this.state.engineVersion = version;
+      },
+    });
+  }
+
+  /** Lets the version be asked for, beside the scrapes, when the last one gives reason to. */
+  #followVersion(): void {
+    const { state } = this;
+    if (state.reason === reason.connect) this.#version.lost();
+    else if (state.reason === reason.ok && this.#engine !== undefined) {
+      this.#version.seen(this.#engine, state.epoch);
+    }
   }
 
   /** Scrapes and takes the result in; resolves to the delay before the next one. Never rejects. */
@@ -148,7 +185,7 @@ export class Target {
     const outcome = reader.read(result.bytes, this.#engine ?? reader.engineNames[0] ?? '');
     if ('reason' in outcome) {
       const unknown = this.#engine === undefined && outcome.reason === reason.noSeries;
-      this.state.fail(outcome.reason, unknown ? 'no series of any known engine' : outcome.detail);
+      this.state.fail(outcome.reason, unknown ? unknownEngine : outcome.detail);
       // Another engine may answer here after a restart.
       if (this.#options.engine === 'auto') this.#engine = undefined;
       return true;

@@ -23,6 +23,7 @@ const targetCounters: readonly [keyof TargetCounters, string, string][] = [
   ['invalidSamples', 'invalid_samples_total', 'Samples whose number cannot be: NaN, negative.'],
   ['malformedLines', 'malformed_lines_total', 'Lines that break the exposition format.'],
   ['droppedSamples', 'dropped_samples_total', 'Samples beyond a bound of the reader.'],
+  ['versionFailures', 'version_failures_total', 'Questions for its version without an answer.'],
 ];
 
 const frameCounters: readonly [keyof ExporterCounters, string][] = [

@@ -44,6 +44,7 @@ function targetJson(target: Target, nowMs: number): object {
     epoch: report.epoch,
     seq: report.seq,
     engine: target.engine ?? null,
+    engineVersion: state.engineVersion || null,
     models: reading?.models ?? [],
     loraRunning: reading?.loraRunning ?? null,
     loraWaiting: reading?.loraWaiting ?? null,

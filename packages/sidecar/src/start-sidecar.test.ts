@@ -30,6 +30,7 @@ afterEach(async () => {
 class Received {
   readonly reports: Report[] = [];
   readonly models: string[] = [];
+  readonly versions: string[] = [];
   /** Ports that each frame of changes spoke of. */
   readonly changed: Set<number>[] = [];
   keyframes = 0;
@@ -50,7 +51,9 @@ class Received {
         ports.add(report.port);
       }
       if (reader.type === recordType.attributes) {
-        this.models.push(...decodeAttributes(bytes).models);
+        const { models, engineVersion } = decodeAttributes(bytes);
+        this.models.push(...models);
+        this.versions.push(engineVersion);
       }
       if (reader.type === recordType.gone) this.gone += decodeGone(bytes).seq > 0 ? 1 : 0;
     }
@@ -126,6 +129,7 @@ describe('the sidecar', () => {
       return received.reports.length >= 5 && received.keyframes >= 2;
     });
     expect(received.models).toContain('house/model');
+    await until('the version', () => received.versions.at(-1) === '0.11.0');
     const report = received.reports.at(-1);
     expect(report).toMatchObject({ reason: reason.ok, port: 8_000, engineRanks: 2 });
     expect(report?.metrics[metric.runningRequests]).toBe(0);
@@ -157,6 +161,7 @@ describe('the sidecar', () => {
     const engine = await startEngine();
     const sidecar = await start({ targets: [`8000=${engine.url}/metrics`], exporterMode: 'pod' });
     await until('a scrape', () => sidecar.targets[0]?.state.reading !== undefined);
+    await until('the version', () => sidecar.targets[0]?.state.engineVersion !== '');
     const snapshot = JSON.parse((await get(sidecar, '/snapshot')).text);
     expect(snapshot.exporter).toMatchObject({ mode: 'pod', path: 'none' });
     expect(snapshot.targets[0]).toMatchObject({
@@ -165,11 +170,13 @@ describe('the sidecar', () => {
       state: 'fresh',
       reason: 'ok',
       engine: 'vllm',
+      engineVersion: '0.11.0',
       models: ['house/model'],
       metrics: { runningRequests: 0, swappedRequests: null },
     });
     const { text } = await get(sidecar, '/metrics');
     expect(text).toMatch(/^leadsman_sidecar_scrapes_total\{outcome="ok"\} [1-9]/m);
+    expect(text).toMatch(/^leadsman_sidecar_version_failures_total 0$/m);
     expect(text).toMatch(/^leadsman_engine_running_requests\{port="8000",engine="vllm"\} 0$/m);
     expect(text).not.toMatch(/^leadsman_engine_swapped_requests\{/m);
     // Base units and types, whatever a report has.

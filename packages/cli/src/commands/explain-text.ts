@@ -1,13 +1,20 @@
 /** An explanation as text for a person, and as JSON for a program. */
-import type { Explanation } from '@leadsman/scrape';
+import type { Explanation, VersionOutcome } from '@leadsman/scrape';
 
-export type Found = Explanation & { found: boolean };
+export interface Found extends Explanation {
+  /** Whether the engine was found by the page, not told. */
+  found: boolean;
+  /** What the engine says of its version; `undefined`: it was not asked. */
+  version: VersionOutcome | undefined;
+}
 
 /** One JSON object and a line feed. Unknown is `null`. */
 export function explanationJson(explanation: Found): string {
-  const { loraRunning, loraWaiting } = explanation;
+  const { loraRunning, loraWaiting, version, ...rest } = explanation;
   const json = {
-    ...explanation,
+    ...rest,
+    engineVersion: version !== undefined && 'version' in version ? version.version : null,
+    engineVersionDetail: version === undefined ? null : versionDetail(version),
     loraRunning: loraRunning ?? null,
     loraWaiting: loraWaiting ?? null,
     numbers: explanation.numbers.map((number) => ({ ...number, value: number.value ?? null })),
@@ -52,12 +59,23 @@ function head(explanation: Found): string {
     ['faults', faults(explanation)],
   ];
   if (outcome === 'ok') {
+    if (explanation.version !== undefined) rows.push(['version', version(explanation.version)]);
     rows.push(['models', explanation.models.join(', ') || 'not stated']);
     rows.push(['ranks', String(explanation.engineRanks)]);
     rows.push(['LoRA', lora(explanation)]);
     if (explanation.sleeping) rows.push(['state', 'every rank sleeps']);
   }
   return table(rows);
+}
+
+function version(outcome: VersionOutcome): string {
+  const detail = versionDetail(outcome);
+  return 'why' in outcome ? `unknown: ${detail}` : `${outcome.version} (${detail})`;
+}
+
+/** The URL that told it, or why it is unknown. */
+function versionDetail(outcome: VersionOutcome): string {
+  return 'why' in outcome ? outcome.why : outcome.from;
 }
 
 function faults(explanation: Found): string {

@@ -122,6 +122,36 @@ describe('leadsman explain', () => {
     expect(out).toMatch(/^runningRequests +0 /m);
   });
 
+  it('says which version the engine is, or why that is unknown', async () => {
+    const server = createServer((request, response) => {
+      if (request.url === '/metrics') response.end('vllm:num_requests_running 1\n');
+      else if (request.url !== '/version') response.writeHead(404).end();
+      else {
+        const body = JSON.stringify({ version: '0.11.0' });
+        response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+      }
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    cleanUps.push(() => server.closeAllConnections());
+    cleanUps.push(() => server.close());
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { out, code } = await run(`${origin}/metrics`);
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`^version +0\\.11\\.0 \\(${origin}/version\\)$`, 'm'));
+    const json = JSON.parse((await run('--json', `${origin}/metrics`)).out);
+    expect(json).toMatchObject({
+      engineVersion: '0.11.0',
+      engineVersionDetail: `${origin}/version`,
+    });
+    const none = await run(await serve(200, 'text/plain', 'tgi_queue_size 1\n'));
+    expect(none.out).toMatch(/^version +unknown: http:.*\/info: the page is text\/plain$/m);
+    const silent = await run(await serve(200, 'text/plain', 'lmdeploy:num_requests_running 1\n'));
+    expect(silent.out).toMatch(/^version +unknown: the engine has no version page that is known$/m);
+    const fromFile = await run('--json', await file(page));
+    expect(JSON.parse(fromFile.out).engineVersion).toBeNull();
+    expect((await run(await file(page))).out).not.toMatch(/^version/m);
+  });
+
   it('says why a page gives no numbers, and fails', async () => {
     const unknown = await run(await file('python_info 1\n'));
     expect(unknown.code).toBe(1);

@@ -4,16 +4,19 @@
  */
 import { readFile } from 'node:fs/promises';
 import {
-  type Explanation,
+  type FetchSettings,
   isPage,
   type NearEngine,
   PageFetcher,
   PageReader,
+  type VersionOutcome,
+  type VersionPage,
+  VersionReader,
 } from '@leadsman/scrape';
 import { readCustomMapping } from '@leadsman/scrape/custom';
 import { reasonName } from '@leadsman/wire';
 import { Command, InvalidArgumentError } from 'commander';
-import { explanationJson, explanationText } from './explain-text.ts';
+import { explanationJson, explanationText, type Found } from './explain-text.ts';
 
 export interface ExplainIo {
   write(text: string): void;
@@ -58,7 +61,7 @@ async function explain(
   page: string,
   options: ExplainOptions,
   io: ExplainIo,
-): Promise<(Explanation & { found: boolean }) | undefined> {
+): Promise<Found | undefined> {
   const custom = options.mapping === undefined ? [] : [readCustomMapping(options.mapping)];
   const reader = new PageReader(custom);
   if (options.engine !== 'auto' && reader.profile(options.engine) === undefined) {
@@ -71,11 +74,27 @@ async function explain(
   const wanted = options.engine === 'auto' ? custom[0]?.name : options.engine;
   const engine = wanted ?? reader.detect(bytes);
   const explanation = reader.explain(bytes, engine ?? 'vllm');
-  if (engine !== undefined) return { ...explanation, found: wanted === undefined };
+  if (engine !== undefined) {
+    const pages = reader.profile(engine)?.versionPages ?? [];
+    // As a sidecar does: only after a good page.
+    const ask = isUrl(page) && explanation.outcome === 'ok';
+    const version = ask ? await readVersion(page, options, io, pages) : undefined;
+    return { ...explanation, version, found: wanted === undefined };
+  }
   const isPage = explanation.outcome === 'no_series';
   const near = isPage ? reader.near(bytes) : [];
   const detail = isPage ? whyUnknown(near, reader.engineNames) : explanation.detail;
-  return { ...explanation, engine: 'unknown', title: 'unknown', detail, near, found: false };
+  const unknown = { engine: 'unknown', title: 'unknown', version: undefined, found: false };
+  return { ...explanation, ...unknown, detail, near };
+}
+
+function readVersion(
+  url: string,
+  options: ExplainOptions,
+  io: ExplainIo,
+  pages: readonly VersionPage[],
+): Promise<VersionOutcome> {
+  return new VersionReader(settingsOf(url, options), io.nowMs).read(pages);
 }
 
 function whyUnknown(near: readonly NearEngine[], known: readonly string[]): string {
@@ -88,7 +107,7 @@ async function load(
   options: ExplainOptions,
   io: ExplainIo,
 ): Promise<Uint8Array | undefined> {
-  if (!/^https?:\/\//.test(page)) {
+  if (!isUrl(page)) {
     try {
       return await readFile(page === '-' ? '/dev/stdin' : page);
     } catch (error) {
@@ -97,16 +116,7 @@ async function load(
       return undefined;
     }
   }
-  const settings = {
-    url: page,
-    timeoutMs: options.timeoutMs,
-    bytesMax: options.bytesMax,
-    tokenFile: options.tokenFile,
-    localAddress: '',
-    tlsCaFile: '',
-    tlsVerify: options.insecure !== true,
-  };
-  const fetcher = new PageFetcher(settings, io.nowMs);
+  const fetcher = new PageFetcher(settingsOf(page, options), io.nowMs);
   const result = await fetcher.fetch();
   fetcher.close();
   if (isPage(result)) return result.bytes;
@@ -115,6 +125,22 @@ async function load(
   else io.warn(`${outcome}: ${result.detail}\n`);
   io.setExitCode(1);
   return undefined;
+}
+
+function isUrl(page: string): boolean {
+  return /^https?:\/\//.test(page);
+}
+
+function settingsOf(url: string, options: ExplainOptions): FetchSettings {
+  return {
+    url,
+    timeoutMs: options.timeoutMs,
+    bytesMax: options.bytesMax,
+    tokenFile: options.tokenFile,
+    localAddress: '',
+    tlsCaFile: '',
+    tlsVerify: options.insecure !== true,
+  };
 }
 
 function positive(text: string): number {

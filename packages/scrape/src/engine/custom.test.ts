@@ -67,6 +67,14 @@ describe('a custom mapping', () => {
     expect(numberOf(reading, 'waitingRequests')).toBeNaN();
   });
 
+  it('may say where the engine tells its version', () => {
+    const text = 'engine: a\nversion: { path: /about, field: release }\nmetrics: {}';
+    expect(parseCustomMapping(text).versionPages).toEqual([{ path: '/about', field: 'release' }]);
+    expect(parseCustomMapping('engine: a\nmetrics: {}').versionPages).toBeUndefined();
+    const wrong = 'engine: a\nversion: { path: "http://b/", field: "" }\nmetrics: {}';
+    expect(() => parseCustomMapping(wrong)).toThrow(/version\.path.*\n.*version\.field/);
+  });
+
   it('names every fault of an unusable file', () => {
     const text =
       'engine: Has Blanks\nmetrics:\n  nonsense: a\n  runningRequests: "a b"\nextra: 1\n';

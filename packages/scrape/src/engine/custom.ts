@@ -63,6 +63,9 @@ const mappingSchema = z.strictObject({
   rankLabel: z.string().min(1).optional(),
   replicaLabels: z.array(z.string().min(1)).default([]),
   partLabel: z.string().min(1).optional(),
+  version: z
+    .strictObject({ path: z.string().startsWith('/'), field: z.string().min(1) })
+    .optional(),
   modelLabels: z.array(z.string().min(1)).default([]),
   metrics: z.partialRecord(
     z.enum(mappable as [MetricName, ...MetricName[]]),
@@ -80,13 +83,14 @@ export function parseCustomMapping(text: string): EngineProfile {
     );
     throw new Error(`engine mapping is not usable:\n${faults.join('\n')}`);
   }
-  const { engine, metrics, rankLabel, partLabel, ...rest } = result.data;
+  const { engine, metrics, rankLabel, partLabel, version, ...rest } = result.data;
   return {
     name: engine,
     title: engine,
     ...rest,
     ...(rankLabel === undefined ? {} : { rankLabel }),
     ...(partLabel === undefined ? {} : { partLabel }),
+    ...(version === undefined ? {} : { versionPages: [version] }),
     signals: Object.entries(metrics).map(([name, sources]) => ({
       metric: name as MetricName,
       sources: (Array.isArray(sources) ? sources : [sources]) as readonly Source[],

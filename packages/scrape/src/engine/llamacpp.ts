@@ -9,6 +9,8 @@ export const llamacpp: EngineProfile = {
   title: 'llama.cpp server',
   metricsPath: '/metrics',
   prefix: 'llamacpp:',
+  // tools/server of llama.cpp, `GET /props`: build number and commit.
+  versionPages: [{ path: '/props', field: 'build_info' }],
   aliases: [['llamacpp:', 'llamacpp_']],
   modelLabels: ['model'],
   signals: [

@@ -5,6 +5,8 @@
  * queue. Newer releases have a gauge for each (`lmdeploy/metrics/loggers.py`: waiting for free
  * request handles; waiting to be processed), which count different requests and so add up. Older
  * releases state the scheduler's alone.
+ *
+ * None of its pages tells the release.
  */
 import type { EngineProfile } from './profile.ts';
 

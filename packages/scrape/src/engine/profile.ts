@@ -49,6 +49,13 @@ export interface SleepState {
   awake: string;
 }
 
+/** A small JSON page of the engine, at the origin of its metrics page. */
+export interface VersionPage {
+  path: string;
+  /** Name of the top-level field that has the version, as text. */
+  field: string;
+}
+
 /**
  * Another spelling of a name's beginning: own, other and, where other engines or programs may spell
  * a name like that, the labels by which a series is known to be this engine's all the same. Without
@@ -78,6 +85,8 @@ export interface EngineProfile {
   signals: readonly Signal[];
   /** Any movement of one of these proves that the engine steps, besides the token counters. */
   progress?: readonly Selector[];
+  /** Where the engine tells its version; the first page that is there counts. */
+  versionPages?: readonly VersionPage[];
   lora?: LoraInfo;
   sleep?: SleepState;
 }

@@ -9,6 +9,11 @@ export const sglang: EngineProfile = {
   title: 'SGLang',
   metricsPath: '/metrics',
   prefix: 'sglang:',
+  // sglang/srt/entrypoints/http_server.py: `server_info`; `get_server_info` is its older name.
+  versionPages: [
+    { path: '/server_info', field: 'version' },
+    { path: '/get_server_info', field: 'version' },
+  ],
   // Routers that show the page again, and some releases, write an underscore.
   aliases: [['sglang:', 'sglang_']],
   rankLabel: 'dp_rank',

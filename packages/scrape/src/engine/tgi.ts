@@ -10,6 +10,8 @@ export const tgi: EngineProfile = {
   title: 'Text Generation Inference',
   metricsPath: '/metrics',
   prefix: 'tgi_',
+  // The router's `Info` (docs of its HTTP API, `GET /info`).
+  versionPages: [{ path: '/info', field: 'version' }],
   modelLabels: [],
   signals: [
     { metric: 'runningRequests', sources: [{ family: 'tgi_batch_current_size' }] },

@@ -2,6 +2,8 @@
  * Triton with the TensorRT-LLM backend, port 8002. One family holds several numbers, told apart
  * by a label. `scheduled` are the requests in the running batch; `active` includes those that
  * still wait for their first step.
+ *
+ * Its release is told at another port (8000, `/v2`) than its metrics (8002), so it is not asked for.
  */
 import type { EngineProfile } from './profile.ts';
 

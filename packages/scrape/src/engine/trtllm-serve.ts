@@ -13,6 +13,8 @@ export const trtllmServe: EngineProfile = {
   title: 'TensorRT-LLM serve',
   metricsPath: '/prometheus/metrics',
   prefix: 'trtllm_',
+  // tensorrt_llm/serve/openai_server.py: `version`.
+  versionPages: [{ path: '/version', field: 'version' }],
   aliases: [
     ['trtllm_', 'trtllm:'],
     ['trtllm_', '', { engine_type: 'undefined' }],

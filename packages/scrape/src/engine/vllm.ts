@@ -12,6 +12,8 @@ export const vllm: EngineProfile = {
   title: 'vLLM',
   metricsPath: '/metrics',
   prefix: 'vllm:',
+  // `show_version` of vLLM's API server.
+  versionPages: [{ path: '/version', field: 'version' }],
   aliases: [['vllm:', 'vllm_']],
   rankLabel: 'engine',
   // Some multiprocess releases add the process to the KV gauge and leave zeros of the others.

@@ -17,6 +17,7 @@ import { type ConnectSettings, clientOptions } from './connect-options.ts';
 import { failureOf, isConnectionLost, PageError, type PageResult } from './page-result.ts';
 import { PageBuffer, type Response, ResponseCollector } from './response-collector.ts';
 import { TokenFile } from './token-file.ts';
+import { expositionContent, type WantedContent } from './wanted-content.ts';
 
 export interface FetchSettings extends ConnectSettings {
   url: string;
@@ -29,13 +30,11 @@ export interface FetchSettings extends ConnectSettings {
 /** Requests of one fetch: the first, a lost connection, a redirect, a new token. */
 const attemptsMax = 4;
 
-/** Asked for in this order; engines that negotiate give the plain text format. */
-const accept = 'text/plain;version=0.0.4;q=1, application/openmetrics-text;version=1.0.0;q=0.5';
-
 export class PageFetcher {
   readonly #url: URL;
   readonly #settings: FetchSettings;
   readonly #nowMs: () => number;
+  readonly #wanted: WantedContent;
   readonly #token: TokenFile | undefined;
   readonly #buffer = new PageBuffer();
   #client: Client | undefined;
@@ -46,7 +45,8 @@ export class PageFetcher {
   #abandon: ((error: Error) => void) | undefined;
 
   /** Throws TypeError when the URL is none, or is neither http nor https. */
-  constructor(settings: FetchSettings, nowMs: () => number) {
+  constructor(settings: FetchSettings, nowMs: () => number, wanted = expositionContent) {
+    this.#wanted = wanted;
     this.#url = new URL(settings.url);
     if (this.#url.protocol !== 'http:' && this.#url.protocol !== 'https:') {
       throw new TypeError(`neither http nor https: ${settings.url}`);
@@ -132,14 +132,18 @@ export class PageFetcher {
     );
     const client = this.#client;
     return new Promise((resolve, reject) => {
-      const collector = new ResponseCollector(this.#buffer, this.#settings.bytesMax, (outcome) => {
+      const limits = { bytesMax: this.#settings.bytesMax, wanted: this.#wanted };
+      const collector = new ResponseCollector(this.#buffer, limits, (outcome) => {
         this.#abandon = undefined;
         if (collector.started && outcome instanceof Error) reject(outcome);
         else resolve(outcome);
       });
       this.#abandon = reject;
       const token = this.#token?.token;
-      const headers: Record<string, string> = { accept, 'accept-encoding': 'identity' };
+      const headers: Record<string, string> = {
+        accept: this.#wanted.accept,
+        'accept-encoding': 'identity',
+      };
       if (token !== undefined) headers.authorization = `Bearer ${token}`;
       client.dispatch({ method: 'GET', path: this.#path, headers }, collector);
     });

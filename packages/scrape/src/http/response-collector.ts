@@ -5,6 +5,7 @@
 import { reason } from '@leadsman/wire';
 import type { Dispatcher } from 'undici';
 import { PageError } from './page-result.ts';
+import type { WantedContent } from './wanted-content.ts';
 
 export interface Response {
   status: number;
@@ -42,18 +43,29 @@ export class PageBuffer {
   }
 }
 
+export interface ResponseLimits {
+  bytesMax: number;
+  wanted: WantedContent;
+}
+
 export class ResponseCollector implements Dispatcher.DispatchHandler {
   /** Whether anything of a response arrived: then a retry would be a second scrape. */
   started = false;
   readonly #buffer: PageBuffer;
   readonly #bytesMax: number;
+  readonly #wanted: WantedContent;
   readonly #settle: (outcome: Response | Error) => void;
   #response: Response = { status: 0, body: Buffer.alloc(0), encoding: '', location: '' };
   #unwantedBytes = 0;
 
-  constructor(buffer: PageBuffer, bytesMax: number, settle: (outcome: Response | Error) => void) {
+  constructor(
+    buffer: PageBuffer,
+    limits: ResponseLimits,
+    settle: (outcome: Response | Error) => void,
+  ) {
     this.#buffer = buffer;
-    this.#bytesMax = bytesMax;
+    this.#bytesMax = limits.bytesMax;
+    this.#wanted = limits.wanted;
     this.#settle = settle;
     buffer.reset();
   }
@@ -71,7 +83,7 @@ export class ResponseCollector implements Dispatcher.DispatchHandler {
     this.#response = { status, body: this.#response.body, encoding, location };
     if (status !== 200) return;
     const type = header(headers, 'content-type');
-    if (!isExpositionType(type)) {
+    if (!this.#wanted.isType(type)) {
       controller.abort(new PageError(reason.contentType, `the page is ${type}`));
     } else if (Number(header(headers, 'content-length')) > this.#bytesMax) {
       controller.abort(this.#tooLarge());
@@ -109,9 +121,4 @@ export class ResponseCollector implements Dispatcher.DispatchHandler {
 function header(headers: Record<string, string | string[] | undefined>, name: string): string {
   const value = headers[name];
   return (Array.isArray(value) ? value[0] : value) ?? '';
-}
-
-/** Plain text and OpenMetrics; a server that states no type gets the benefit of the doubt. */
-function isExpositionType(type: string): boolean {
-  return type === '' || /^(?:text\/plain|application\/openmetrics-text)\s*(?:;|$)/i.test(type);
 }
