@@ -1,4 +1,5 @@
 /** The sidecar: scrapes its own pod's engine and sends what it says. */
+import { networkInterfaces } from 'node:os';
 import { createLogger, HelpRequested, onShutdown, readConfig, runMain } from '@leadsman/service';
 import { sidecarConfigShape } from './config.ts';
 import { startSidecar } from './start-sidecar.ts';
@@ -11,7 +12,7 @@ async function start(): Promise<void> {
     name: 'leadsman-sidecar',
   });
   const logger = createLogger({ name: 'sidecar', level: config.logLevel });
-  const sidecar = await startSidecar(config, { logger });
+  const sidecar = await startSidecar(config, { logger, interfaces: networkInterfaces() });
   onShutdown({ logger, stop: () => sidecar.stop(), graceMs: 3_000 });
 }
 

@@ -16,8 +16,9 @@ import {
   reason,
   recordType,
 } from '@leadsman/wire';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sidecarConfigShape } from './config.ts';
+import type { Interfaces } from './pod-address.ts';
 import { type Sidecar, startSidecar } from './start-sidecar.ts';
 
 const cleanUps: (() => unknown)[] = [];
@@ -93,7 +94,12 @@ async function startEngine(): Promise<Awaited<ReturnType<typeof startEngineSimul
   return engine;
 }
 
-async function start(options: Record<string, unknown>): Promise<Sidecar> {
+const logger = createLogger({ name: 'test', level: 'silent' });
+
+async function start(
+  options: Record<string, unknown>,
+  interfaces: Interfaces = {},
+): Promise<Sidecar> {
   const config = sidecarConfigShape.parse({
     adminHost: '127.0.0.1',
     adminPort: 0,
@@ -102,8 +108,7 @@ async function start(options: Record<string, unknown>): Promise<Sidecar> {
     podIp: '127.0.0.1',
     ...options,
   });
-  const logger = createLogger({ name: 'test', level: 'silent' });
-  const sidecar = await startSidecar(config, { logger });
+  const sidecar = await startSidecar(config, { logger, interfaces });
   cleanUps.push(() => sidecar.stop());
   return sidecar;
 }
@@ -188,6 +193,29 @@ describe('the sidecar', () => {
     expect(text).not.toMatch(/^leadsman_\w+_ms\b/m);
     expect((await get(sidecar, '/readyz')).status).toBe(200);
     expect((await get(sidecar, '/healthz')).status).toBe(200);
+  });
+
+  it('reports the address of its only interface when none is given', async () => {
+    const eth0 = {
+      address: '10.0.0.7',
+      netmask: '255.0.0.0',
+      family: 'IPv4' as const,
+      mac: '',
+      internal: false,
+      cidr: null,
+    };
+    const options = { podIp: '', podUid: '', podName: '', enginePorts: [1] };
+    const sidecar = await start(options, { eth0: [eth0] });
+    expect(sidecar.targets[0]?.state.report(0).address).toBe('10.0.0.7');
+    // Sidecars without any identity must not be taken for each other.
+    expect(sidecar.targets[0]?.state.identity.podUid).toBe('10.0.0.7:1');
+    const warn = vi.spyOn(logger, 'warn');
+    const alone = await start(options);
+    expect(alone.targets[0]?.state.report(0).address).toBe('127.0.0.1');
+    const said = warn.mock.calls.filter((call) => JSON.stringify(call).includes('--pod-ip'));
+    warn.mockRestore();
+    expect(said).toHaveLength(1);
+    await expect(start({ ...options, engineHost: 'engine.test' })).rejects.toThrow(/pod-ip/);
   });
 
   it('shows how its own streams to collectors go', async () => {

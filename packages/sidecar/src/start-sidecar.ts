@@ -16,12 +16,15 @@ import { Exporter } from './exporter/exporter.ts';
 import { loadTransport, transportOpener } from './exporter/transport.ts';
 import { FrameComposer } from './frame-composer.ts';
 import { registerSidecarMetrics, ScrapeOutcomes } from './metrics.ts';
+import { type Interfaces, podAddressOf } from './pod-address.ts';
 import { snapshotJson } from './snapshot.ts';
 
 export interface SidecarDeps {
   logger: Logger;
   registry?: Registry;
   random?: () => number;
+  /** The machine's network interfaces, where the pod's address is found if it is not given. */
+  interfaces?: Interfaces;
 }
 
 export interface Sidecar {
@@ -38,8 +41,10 @@ const agentPatienceMs = 500;
 /** An agent that restarts is back within seconds; see OwnRoute. */
 const ownGraceMs = 10_000;
 
-/** Resolves when the sidecar listens. Throws when the mapping file, the engine's name or a URL cannot be
- * used. */
+/**
+ * Resolves when the sidecar listens. Throws when the mapping file, the engine's name or a URL cannot
+ * be used, or when nothing tells the pod's address.
+ */
 export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Promise<Sidecar> {
   const { logger } = deps;
   const registry = deps.registry ?? new Registry();
@@ -58,7 +63,8 @@ export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Pr
     send(frames);
   };
   const reader = await createReader(config);
-  const targets = createTargets(config, reader, random, (target) => {
+  const address = findAddress(config, deps);
+  const targets = createTargets(config, address, reader, random, (target) => {
     outcomes.add(target.state.reason);
     held.add(target);
     if (!exporter.busy) sendHeld();
@@ -81,13 +87,13 @@ export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Pr
   );
   await server.listen({ host: config.adminHost, port: config.adminPort });
   const bound = server.server.address() as AddressInfo;
-  const address = formatHostPort(bound.address, bound.port);
-  logger.info({ listener: 'admin', address }, 'listening');
+  const listener = formatHostPort(bound.address, bound.port);
+  logger.info({ listener: 'admin', address: listener }, 'listening');
   if (config.exporterMode !== 'node') await loadTransport(config);
   for (const target of targets) target.start();
   const keyframes = setInterval(sendKeyframe, keyframeIntervalMs);
   return {
-    address,
+    address: listener,
     targets,
     exporter,
     stop: async () => {
@@ -107,8 +113,18 @@ async function createReader(config: SidecarConfig): Promise<PageReader> {
   return new PageReader([readCustomMapping(config.engineMappingFile)]);
 }
 
+/** The address to report; said once in the log when it was not given. */
+function findAddress(config: SidecarConfig, { logger, interfaces = {} }: SidecarDeps): string {
+  const urls = targetsOf(config).map(({ url }) => url);
+  const { address, from, warning } = podAddressOf(config.podIp, urls, interfaces);
+  if (warning !== '') logger.warn({ address, from }, warning);
+  else if (from !== 'pod-ip') logger.info({ address, from }, 'no pod IP is given; found one');
+  return address;
+}
+
 function createTargets(
   config: SidecarConfig,
+  address: string,
   reader: PageReader,
   random: () => number,
   onReport: (target: Target) => void,
@@ -120,11 +136,11 @@ function createTargets(
   return targetsOf(config).map(({ port, url }, rank) => {
     const options: TargetOptions = {
       identity: {
-        podUid: config.podUid || config.podName || `${config.podIp}:${port}`,
+        podUid: config.podUid || config.podName || `${address}:${port}`,
         podName: config.podName,
         namespace: config.podNamespace,
         nodeName: config.nodeName,
-        address: config.podIp || '127.0.0.1',
+        address,
         port,
         rank,
         reporter: 'sidecar',
