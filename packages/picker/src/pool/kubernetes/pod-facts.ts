@@ -119,6 +119,8 @@ export function sameFacts(a: PodFacts, b: PodFacts): boolean {
     a.state === b.state &&
     a.address === b.address &&
     a.detail === b.detail &&
+    a.createdAt === b.createdAt &&
+    a.ports?.join() === b.ports?.join() &&
     sameLabels(a.labels, b.labels)
   );
 }
