@@ -2,9 +2,10 @@
  * How far behind a NATS connection is, by its pings.
  *
  * A server answers a ping in the same stream as the messages, behind all that waits there for
- * this client. So a ping that is unanswered for T ms proves that whatever arrives now had already
- * waited that long, and that what was published since then may not have been taken yet. No clock
- * of another machine is involved.
+ * this client. So a ping that is unanswered for T ms says that whatever arrives now had already
+ * waited that long, and that what was published since then may not have been taken yet. (Or the ping
+ * itself was held up on its way, which nobody can tell apart: numbers then look older than they are,
+ * never younger.) No clock of another machine is involved.
  */
 
 export class LagMeter {

@@ -87,3 +87,41 @@ it('does not wait for ever for the end of a line', () => {
   };
   expect(push).toThrow(RangeError);
 });
+
+/** What a splitter makes of a stream: the messages' number, or that it refuses it. */
+function messagesIn(stream: string): number | 'refused' {
+  let messages = 0;
+  const splitter = new MessageSplitter(
+    () => messages++,
+    () => undefined,
+  );
+  try {
+    splitter.push(Buffer.from(stream, 'latin1'));
+  } catch (error) {
+    expect(error).toBeInstanceOf(RangeError);
+    return 'refused';
+  }
+  return messages;
+}
+
+it.each([
+  ['a size below 0', 'MSG a 1 -20\r\nx\r\n'],
+  ['a size that is no number', 'MSG a 1 x\r\nx\r\n'],
+  ['no size', 'MSG a 1 \r\nx\r\n'],
+  ['no number of its subscription', 'MSG a 1\r\nx\r\n'],
+  ['neither', 'MSG 1\r\nx\r\n'],
+  ['nothing at all', `M\r\n${'x'.repeat(64)}`],
+])('refuses a message line with %s', (_, stream) => {
+  expect(messagesIn(stream)).toBe('refused');
+});
+
+it('comes to an end with whatever bytes', () => {
+  const pieces = ['MSG ', 'HMSG ', 'M', ' ', '-', '9', '1', 'a', '\r\n', '\n', 'PING\r\n'];
+  fc.assert(
+    fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 30 }), (parts) => {
+      const messages = messagesIn(parts.join(''));
+      if (messages !== 'refused') expect(messages).toBeLessThanOrEqual(parts.length);
+    }),
+    { numRuns: 1_000 },
+  );
+});

@@ -71,7 +71,7 @@ export class MessageSplitter {
     }
     const first = bytes[at];
     if (first !== letterM && first !== letterH) return lineEnd;
-    const size = sizeOf(bytes, lineEnd);
+    const size = sizeOf(bytes, at, lineEnd);
     if (!(size <= messageBytesMax)) throw new RangeError('message without a bound');
     const end = lineEnd + size + 2;
     return end <= bytes.length ? end : -1;
@@ -79,10 +79,13 @@ export class MessageSplitter {
 
   #message(bytes: Uint8Array, at: number, end: number): void {
     const subjectFrom = at + 4;
+    const payloadFrom = bytes.indexOf(lineFeed, at) + 1;
     const subjectEnd = bytes.indexOf(blank, subjectFrom);
-    let sid = 0;
-    for (let i = subjectEnd + 1; bytes[i] !== blank; i++) sid = sid * 10 + (bytes[i]! - zero);
-    const payloadFrom = bytes.indexOf(lineFeed, subjectEnd) + 1;
+    const sidEnd = bytes.indexOf(blank, subjectEnd + 1);
+    if (subjectEnd < 0 || sidEnd < 0 || sidEnd >= payloadFrom) {
+      throw new RangeError('message line without its parts');
+    }
+    const sid = numberIn(bytes, subjectEnd + 1, sidEnd);
     this.#onMessage(
       sid,
       bytes.subarray(subjectFrom, subjectEnd),
@@ -91,17 +94,22 @@ export class MessageSplitter {
   }
 }
 
-/** The last number of the line that ends before `lineEnd`. */
-function sizeOf(bytes: Uint8Array, lineEnd: number): number {
-  let at = lineEnd - 2;
-  if (bytes[at] === carriageReturn) at--;
-  let size = 0;
-  let scale = 1;
-  for (; at >= 0 && bytes[at] !== blank; at--) {
-    size += (bytes[at]! - zero) * scale;
-    scale *= 10;
+/** The last number of the line from `at` to `lineEnd`; NaN when its last word is none. */
+function sizeOf(bytes: Uint8Array, at: number, lineEnd: number): number {
+  const end = bytes[lineEnd - 2] === carriageReturn ? lineEnd - 2 : lineEnd - 1;
+  let from = end;
+  while (from > at && bytes[from - 1] !== blank) from--;
+  return numberIn(bytes, from, end);
+}
+
+/** The decimal number there; NaN when there is anything else, or nothing. */
+function numberIn(bytes: Uint8Array, from: number, end: number): number {
+  let value = from < end ? 0 : Number.NaN;
+  for (let i = from; i < end; i++) {
+    const digit = bytes[i]! - zero;
+    value = digit >= 0 && digit <= 9 ? value * 10 + digit : Number.NaN;
   }
-  return size;
+  return value;
 }
 
 function joined(first: Uint8Array, second: Uint8Array): Uint8Array {

@@ -113,3 +113,46 @@ describe('the bytes of a connection', () => {
     expect(server.mostSockets).toBe(1);
   });
 });
+
+describe('a connection that ends while its socket rests', () => {
+  // Longer than all that happens here in between.
+  const bounds = { readEveryMs: 300, retryFirstMs: 5 };
+
+  async function restingLink() {
+    const server = new FakeNatsServer();
+    const url = await server.listen();
+    cleanUps.push(() => server.stop());
+    const link = await connect({ servers: [url], bounds });
+    const got: number[] = [];
+    link.subscribe('a', (bytes) => got.push(bytes[0] as number));
+    await waitUntil(() => server.lines.some((line) => line.startsWith('SUB a')), {
+      what: 'the subscription',
+    });
+    const say = (text: string) => server.message('a', 1, text);
+    say('1');
+    await waitUntil(() => got.length === 1, { what: 'a message, after which it rests' });
+    return { server, link, got, say };
+  }
+
+  it('has what came before the end taken in, and is made again', async () => {
+    const { server, link, got, say } = await restingLink();
+    say('2');
+    for (const socket of server.sockets) socket.end();
+    await waitUntil(() => link.counters.reconnects === 1, { what: 'another connection' });
+    expect(got).toEqual([...'12'].map((digit) => digit.charCodeAt(0)));
+  });
+
+  it('by a reset is made again', async () => {
+    const { server, link } = await restingLink();
+    for (const socket of server.sockets) socket.resetAndDestroy();
+    await waitUntil(() => link.counters.reconnects === 1, { what: 'another connection' });
+  });
+
+  it('by our own close stays ended', async () => {
+    const { server, link } = await restingLink();
+    await link.close();
+    await waitUntil(() => server.sockets.size === 0, { what: 'the end of the socket' });
+    expect(link.connected).toBe(false);
+    expect(server.accepted).toBe(1);
+  });
+});

@@ -84,40 +84,40 @@ export class GatheringTransport extends NodeTransport {
       this.yields.push(bytes.slice());
       this.signal.resolve();
     });
+    // The library forgets its socket when it closes, which may be before a rest is over.
+    const { socket } = this;
     if (!this.isEncrypted()) return;
-    this.socket.removeAllListeners('data');
-    this.socket.on('data', (bytes: Buffer) => {
-      if (!this.#take(bytes, recordBytesMax)) handleOf(this.socket)?.readStop();
+    socket.removeAllListeners('data');
+    socket.on('data', (bytes: Buffer) => {
+      if (!this.#take(socket, bytes, recordBytesMax)) handleOf(socket)?.readStop();
     });
   }
 
   /** Whether to go on reading. */
   #onread(bytes: Uint8Array): boolean {
-    if (this.#splitter !== undefined) return this.#take(bytes, readBytesMax);
-    this.#plain?.emit('data', Buffer.from(bytes));
+    const socket = this.#plain as Socket;
+    if (this.#splitter !== undefined) return this.#take(socket, bytes, readBytesMax);
+    socket.emit('data', Buffer.from(bytes));
     return true;
   }
 
-  /** Takes a reading in; `false`: rest now, until the timer resumes. */
-  #take(bytes: Uint8Array, fullBytes: number): boolean {
+  /** Takes a reading of `socket` in; `false`: rest now, until the timer resumes. */
+  #take(socket: Socket, bytes: Uint8Array, fullBytes: number): boolean {
     try {
       this.#splitter?.push(bytes);
     } catch (error) {
       // Bytes that no NATS server sends: this connection is worth nothing.
-      this.socket.destroy(error as Error);
+      socket.destroy(error as Error);
       return false;
     }
     const { readEveryMs } = this.options as TransportOptions;
     if (readEveryMs === 0 || bytes.length >= fullBytes) return true;
     if (this.#resting) return false;
     this.#resting = true;
-    // The library forgets its socket when it closes, which may be before this timer.
-    const { socket } = this;
-    const encrypted = this.isEncrypted();
     setTimeout(() => {
       this.#resting = false;
-      if (encrypted) handleOf(socket)?.readStart();
-      else socket.resume();
+      if (socket === this.#plain) socket.resume();
+      else handleOf(socket)?.readStart();
     }, readEveryMs);
     return false;
   }
