@@ -12,7 +12,13 @@ import {
   recordType,
   senderIdBytes,
 } from './frame.ts';
-import { frameBytesMax, frameBytesMin, frameHeaderBytes, recordHeaderBytes } from './limits.ts';
+import {
+  counterMax,
+  frameBytesMax,
+  frameBytesMin,
+  frameHeaderBytes,
+  recordHeaderBytes,
+} from './limits.ts';
 import { reportOffset } from './report.ts';
 
 export interface FrameSender {
@@ -71,11 +77,15 @@ export class FrameWriter {
     return true;
   }
 
-  /** Appends a report that was held here for `heldMs`, adding that to the age of its numbers. */
+  /**
+   * Appends a report that was held here for `heldMs`, adding that to the age of its numbers, up to
+   * {@link counterMax}: an age above it would have receivers refuse all that is in the frame.
+   */
   appendReport(report: Uint8Array, heldMs: number): boolean {
     const at = this.#at + recordHeaderBytes + reportOffset.ageMs;
     if (!this.append(recordType.report, report)) return false;
-    this.#view.setFloat64(at, this.#view.getFloat64(at, true) + Math.max(0, heldMs), true);
+    const ageMs = this.#view.getFloat64(at, true) + Math.max(0, heldMs);
+    this.#view.setFloat64(at, Math.min(counterMax, ageMs), true);
     return true;
   }
 

@@ -6,7 +6,7 @@ import { frameKind, frameOffset, recordType } from './frame.ts';
 import { FrameReader } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
 import { decodeGone, encodeGone } from './gone.ts';
-import { frameHeaderBytes, recordHeaderBytes, reportBytes } from './limits.ts';
+import { counterMax, frameHeaderBytes, recordHeaderBytes, reportBytes } from './limits.ts';
 import { metric, metricsCount } from './metric.ts';
 import { podKeyFromUid } from './pod-key.ts';
 import { decodeRanks, encodeRanks } from './ranks.ts';
@@ -114,6 +114,17 @@ describe('a frame', () => {
       if (reader.type === recordType.gone) expect(decodeGone(payload).port).toBe(8001);
     }
     expect(rest).toEqual([recordType.attributes, recordType.ranks, recordType.gone]);
+  });
+
+  it('is not spoilt for all its reports by one that claims the highest age', () => {
+    const writer = new FrameWriter(sender);
+    writer.appendReport(bytesOf(report({ ageMs: counterMax })), 2.5);
+    writer.appendReport(bytesOf(report({ port: 8001 })), 2.5);
+    const reader = new FrameReader();
+    reader.load(writer.finish());
+    const agesMs: number[] = [];
+    while (reader.next()) agesMs.push(readReport(reader.bytes, reader.offset).ageMs);
+    expect(agesMs).toEqual([counterMax, 4]);
   });
 
   it('reads a payload that begins at any offset of its buffer', () => {
