@@ -55,6 +55,25 @@ describe('a failure', () => {
   });
 });
 
+it('names each address of a server that is reached at none', async () => {
+  await api.stop();
+  const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
+  const { server, namespace, close } = client.access;
+  const { port } = server;
+  const away = new KubeClient({
+    server: new URL(`http://several.invalid:${port}`),
+    namespace,
+    close,
+    authenticate: async () => ({
+      lookup: (_host, _options, done) => done(null, addresses),
+    }),
+  });
+  await expect(away.json('GET', '/api')).rejects.toMatchObject({
+    code: 'connect',
+    message: `/api: connect ECONNREFUSED 127.0.0.1:${port}; connect ECONNREFUSED 127.0.0.2:${port}`,
+  });
+});
+
 it('writes objects, and a patch fails when somebody else was first', async () => {
   const path = resourcePath(pods, 'default');
   const made = (await client.json('POST', path, { body: podObject({ name: 'a' }) })) as {

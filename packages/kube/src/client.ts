@@ -75,8 +75,9 @@ export class KubeClient {
       options = await this.access.authenticate();
     } catch (cause) {
       if (cause instanceof KubeError) throw cause;
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw new KubeError(kubeErrorCode.unauthorized, `no credentials: ${why}`, { cause });
+      throw new KubeError(kubeErrorCode.unauthorized, `no credentials: ${inWords(cause)}`, {
+        cause,
+      });
     }
     const body = settings.body === undefined ? undefined : JSON.stringify(settings.body);
     const headers = {
@@ -190,6 +191,11 @@ function said(text: string): string {
 
 function asKubeError(error: unknown, path: string): KubeError {
   if (error instanceof KubeError) return error;
-  const message = error instanceof Error ? error.message : String(error);
-  return new KubeError(kubeErrorCode.connect, `${path}: ${message}`, { cause: error });
+  return new KubeError(kubeErrorCode.connect, `${path}: ${inWords(error)}`, { cause: error });
+}
+
+/** Node's error for a name with several addresses has no text of its own, only those of each. */
+function inWords(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(inWords).join('; ');
+  return error instanceof Error ? error.message || error.name : String(error);
 }

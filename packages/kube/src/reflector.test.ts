@@ -171,6 +171,25 @@ describe('faults of the server', () => {
     expect(watched.names()).toHaveLength(5);
   });
 
+  it.each([
+    ['a server that was restored and has not reached it', { status: 504 }],
+    ['a server that cannot read it', { status: 400 }],
+    ['an event that nobody can read', { body: '{"type":"ODD"}\n' }],
+  ])('gives up a version that is spoilt by %s', async (_, fault) => {
+    putPod('a');
+    let spoilt: string | null = null;
+    api.faults.push((request) => {
+      const version = request.query.get('resourceVersion');
+      if (request.watch) spoilt ??= version;
+      return request.watch && version === spoilt ? fault : undefined;
+    });
+    const watched = await watchPods();
+    await until(() => watched.reflector.counts.failures > 0);
+    putPod('b');
+    await watching(watched);
+    expect(watched.names().sort()).toEqual(['a', 'b']);
+  });
+
   it('is not driven into a loop by a server that lists and then refuses each watch', async () => {
     api.faults.push((request) => (request.watch ? { errorEvent: 410 } : undefined));
     const watched = await watchPods({ backoffFirstMs: 10, backoffMaxMs: 10_000 });

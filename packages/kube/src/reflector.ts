@@ -4,12 +4,15 @@
  *
  *            list ──version──> watch ──end, break, silence──> watch again from the last version
  *              ^                 │
- *              └──── 410 ────────┘          (ERROR event in the stream, or the status itself)
+ *              └── of no use ────┘          (ERROR event in the stream, or the status itself)
  *
  * Rules:
  * - Every pause after a failure grows; it shrinks again only when a watch has proven itself by
  *   an event or by its age. So a server that lists and then refuses each watch (a 410 storm) is
  *   not asked in a tight loop.
+ * - A version from which no watch will ever go on is given up for a new list: one that is no longer
+ *   kept (410), one that a restored server has not reached (504), or one before an event that
+ *   nobody can read.
  * - 401 and 403 are asked again at most once a second.
  * - While the server is away the copy stays as it is.
  * - A periodic list runs beside the watch and repairs what a missed event left behind.
@@ -182,7 +185,7 @@ export class Reflector<T> {
 
   async #recover(error: KubeError): Promise<void> {
     this.#numbers.failures++;
-    if (error.code === kubeErrorCode.gone) this.#version = undefined;
+    if (spoilsVersion(error)) this.#version = undefined;
     this.#setState(error.code, error.message);
     const floorMs = Math.max(error.retryAfterMs, refusedFloorMs[error.code] ?? 0);
     await pause(this.#backoff.next(floorMs), this.#stopped.signal);
@@ -309,6 +312,16 @@ export class Reflector<T> {
     this.#message = message;
     if (changed) this.#options.listener.state?.(reason, message);
   }
+}
+
+/** Whether a watch from the same version would only fail in the same way. */
+function spoilsVersion({ code, status }: KubeError): boolean {
+  return (
+    code === kubeErrorCode.gone ||
+    code === kubeErrorCode.protocol ||
+    code === kubeErrorCode.invalid ||
+    status === 504
+  );
 }
 
 function errorOfStatus(status: unknown, path: string): KubeError {
