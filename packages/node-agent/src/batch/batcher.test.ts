@@ -84,6 +84,29 @@ describe('the batcher', () => {
     expect(batcher.dueMs()).toBe(160);
   });
 
+  it('waits for no report of a target that ended', () => {
+    const { batcher } = setUp();
+    for (const uid of ['a', 'b']) batcher.take(reportFrame({ uid, seq: 1 }), undefined, 100);
+    batcher.take(frameOf([recordType.gone, goneOf('b', 2)]), undefined, 100);
+    batcher.flush(120);
+    batcher.take(reportFrame({ uid: 'a', seq: 2 }), undefined, 150);
+    expect(batcher.dueMs()).toBeLessThanOrEqual(150);
+    batcher.flush(150);
+    batcher.take(reportFrame({ uid: 'b', seq: 3 }), undefined, 170);
+    batcher.flush(180);
+    batcher.take(reportFrame({ uid: 'a', seq: 3 }), undefined, 200);
+    expect(batcher.dueMs()).toBe(203);
+  });
+
+  it('wakes for news only, and sends nothing for a repetition', () => {
+    const { batcher, got } = setUp();
+    batcher.take(reportFrame({ uid: 'a', seq: 1 }), undefined, 100);
+    batcher.flush(100);
+    batcher.take(reportFrame({ uid: 'a', seq: 1 }), undefined, 150);
+    expect(batcher.dueMs()).toBe(1_000);
+    expect(got.frames).toHaveLength(1);
+  });
+
   it('makes a batch a keyframe when one is due soon', () => {
     const { batcher, got } = setUp();
     batcher.take(reportFrame({ uid: 'a', seq: 1 }), undefined, 100);
@@ -252,6 +275,14 @@ describe('the batcher', () => {
     expect(got.frames.at(-1)).toMatchObject({ kind: frameKind.keyframe, records: 1 });
     expect(got.gone.size).toBe(0);
     expect(batcher.counters.expiredTargets).toBe(1);
+  });
+
+  it('forgets them without a connection too, so that there is room for others', () => {
+    const { batcher, sink } = setUp({ targetsMax: 1 });
+    batcher.take(reportFrame({ uid: 'a', seq: 1 }), undefined, 10);
+    sink.connected = false;
+    batcher.flush(6_000);
+    expect(batcher.take(reportFrame({ uid: 'b', seq: 1 }), undefined, 6_010).status).toBe('taken');
   });
 
   it('passes on that a target ended, and repeats no report of it', () => {

@@ -61,8 +61,10 @@ export class Batcher {
 
   /** Applies a frame whole, or refuses it whole. See {@link TargetTable.take}. */
   take(frame: Uint8Array, peer: Uint8Array | undefined, nowMs: number): TakeResult {
+    const newsBefore = this.#table.news;
     const result = this.#table.take(frame, peer, nowMs);
-    if (result.status === 'taken') {
+    // Sidecars repeat themselves each second: that alone is nothing to wake up or to wait for.
+    if (this.#table.news > newsBefore) {
       if (!this.#waiting) this.#waitingSinceMs = nowMs;
       this.#lastTakenMs = nowMs;
     }
@@ -80,6 +82,8 @@ export class Batcher {
     const sink = this.#sink;
     if (!sink.connected) {
       this.#wasConnected = false;
+      // Else a day without a broker fills the table with pods that are long gone.
+      this.#table.expire(nowMs);
       this.#retryMs = nowMs + this.bounds.retryMs;
       return;
     }
@@ -107,12 +111,12 @@ export class Batcher {
     return !Number.isNaN(this.#waitingSinceMs);
   }
 
-  /** At once when all targets have reported; else after the burst, within the window. */
+  /** At once when all living targets have reported; else after the burst, within the window. */
   #changesDueMs(): number {
     if (!this.#waiting) return Number.POSITIVE_INFINITY;
     const { windowMs, quietMs } = this.bounds;
     const allowedMs = this.#lastFlushMs + windowMs;
-    if (this.#table.waitingReports >= this.#table.targets.size) return allowedMs;
+    if (this.#table.waitingReports >= this.#table.living) return allowedMs;
     const wholeMs = Math.min(this.#waitingSinceMs + windowMs, this.#lastTakenMs + quietMs);
     return Math.max(allowedMs, wholeMs);
   }

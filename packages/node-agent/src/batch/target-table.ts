@@ -38,10 +38,14 @@ const full: TakeResult = { status: 'full' };
 export class TargetTable {
   readonly targets = new Map<string, Target>();
   /**
-   * Targets with a new report since whoever sends them set this to 0; too high after one of them
-   * ended or was sent in part, which only makes the next batch leave early.
+   * Targets with a new report since whoever sends them set this to 0; too high after they were sent
+   * in part, which only makes the next batch leave early.
    */
   waitingReports = 0;
+  /** Records that were news, since the start: tells a frame that brings some from a repetition. */
+  news = 0;
+  /** Targets that ended and are not forgotten yet: no report of theirs is to be waited for. */
+  #ended = 0;
   readonly #bounds: BatchBounds;
   readonly #counters: BatchCounters;
   readonly #reader = new FrameReader();
@@ -56,6 +60,11 @@ export class TargetTable {
   constructor(bounds: BatchBounds, counters: BatchCounters) {
     this.#bounds = bounds;
     this.#counters = counters;
+  }
+
+  /** Targets of which reports are to be expected. */
+  get living(): number {
+    return this.targets.size - this.#ended;
   }
 
   /** `peer`: 16 bytes of the sender's address, or `undefined` for the agent's own scrapes. */
@@ -86,6 +95,8 @@ export class TargetTable {
     for (const target of this.targets.values()) {
       if (nowMs - target.heardMs < this.#bounds.expireMs) continue;
       this.targets.delete(target.key);
+      if (target.ended) this.#ended--;
+      if (target.report.waiting) this.waitingReports--;
       this.#counters.expiredTargets++;
     }
   }
@@ -154,6 +165,7 @@ export class TargetTable {
       if (!this.#put(target.report, target.reportOrder, epoch, seq, bytes, nowMs)) return;
       if (!waited) this.waitingReports++;
       target.reportedMs = nowMs;
+      if (target.ended) this.#ended--;
       target.gone.bytes = undefined;
       target.gone.waiting = false;
       const addressAt = reportOffset.address;
@@ -166,7 +178,11 @@ export class TargetTable {
       this.#put(target.attributes, target.attributesOrder, epoch, position, bytes, nowMs);
     } else if (type === recordType.ranks) {
       this.#put(target.ranks, target.ranksOrder, epoch, position, bytes, nowMs);
-    } else if (this.#put(target.gone, target.reportOrder, epoch, position, bytes, nowMs)) {
+    } else {
+      const ended = target.ended;
+      if (!this.#put(target.gone, target.reportOrder, epoch, position, bytes, nowMs)) return;
+      if (!ended) this.#ended++;
+      if (target.report.waiting) this.waitingReports--;
       target.report.waiting = false;
       target.attributes.waiting = false;
       target.ranks.waiting = false;
@@ -199,6 +215,7 @@ export class TargetTable {
       return false;
     }
     if (held.waiting) this.#counters.collapsed++;
+    this.news++;
     held.put(bytes);
     return true;
   }
