@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { gridOfNode, nearestOnGrid, nextOnGrid } from './grid.ts';
+import { type Grid, gridOfNode, nearestOnGrid, nextOnGrid } from './grid.ts';
 
 it('is the same for all who know the name of the node, and none without one', () => {
   expect(gridOfNode('gpu-1', 50)).toEqual(gridOfNode('gpu-1', 50));
@@ -14,6 +14,16 @@ it('spreads nodes whose names hardly differ over the whole step', () => {
     tenths.add(Math.floor((grid?.offsetMs ?? Number.NaN) / 5));
   }
   expect([...tenths].sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+});
+
+it('lets pods of a node that scrape at multiples of an interval meet', () => {
+  for (const name of ['gpu-1', 'gpu-2', 'gpu-3']) {
+    const [narrow, wide] = [gridOfNode(name, 50), gridOfNode(name, 200)];
+    for (const atMs of [0, 1e6, 1e9 + 7] as const) {
+      const momentMs = nextOnGrid(wide as Grid, atMs);
+      expect(nearestOnGrid(narrow as Grid, momentMs)).toBeCloseTo(momentMs, 3);
+    }
+  }
 });
 
 it('has its moments a step apart', () => {

@@ -5,7 +5,9 @@
  * wakes once for all of them and sends one batch instead of many. They need not talk to each other
  * for that, as the monotonic clock is one for all containers of a machine; where it is not (a pod
  * with a kernel of its own), a sidecar is merely out of step. Nodes differ by their name's hash, so
- * that the brokers and collectors see an even stream. docs/adr/0009 has the alternatives.
+ * that the brokers and collectors see an even stream. Pods of one node may have different steps: all
+ * grids of a node have one moment in common, so of steps that are multiples of each other the wider
+ * one meets the narrower at each of its moments. docs/adr/0009 has the alternatives.
  */
 import { createHash } from 'node:crypto';
 
@@ -21,7 +23,8 @@ export function gridOfNode(nodeName: string, stepMs: number): Grid | undefined {
   if (nodeName === '') return undefined;
   // Names of nodes differ in their last letters only; a weaker hash would put them side by side.
   const hash = createHash('sha256').update(nodeName).digest().readUInt32LE(0);
-  return { stepMs, offsetMs: (hash / 2 ** 32) * stepMs };
+  // The common moment, in ms with three places: it is in the first 72 minutes of the clock.
+  return { stepMs, offsetMs: (hash / 1_000) % stepMs };
 }
 
 /** The grid's moment that is nearest to `atMs` of the monotonic clock. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { paceDefaults } from './defaults.ts';
+import { nearestOnGrid } from './grid.ts';
 import { Pace } from './pace.ts';
 
 const busy = { durationMs: 2, failed: false, idle: false };
@@ -120,6 +121,47 @@ describe('Pace on a grid', () => {
     const one = new Pace({ ...paceDefaults, grid }, Math.random);
     const began = beginnings(one, 0, [2, 2, 2, 2, 2, 90, 2, 2, 2, 2, 2, 2, 2]);
     expect((began.at(-1) as number) % 50).toBeCloseTo(20, 6);
+  });
+
+  it('is back on it after whatever happened, once the engine is busy and quick', () => {
+    const past = fc.record({
+      durationMs: fc.double({ min: 0, max: 2_000, noNaN: true }),
+      failed: fc.boolean(),
+      idle: fc.boolean(),
+    });
+    const start = fc.double({ min: 0, max: 1e10, noNaN: true });
+    fc.assert(
+      fc.property(fc.array(past, { maxLength: 40 }), start, (all, startMs) => {
+        const one = new Pace({ ...paceDefaults, grid }, Math.random);
+        let atMs = startMs + one.firstDelayMs(startMs);
+        // Five outvote the slow ones, and five more give back the half of a step.
+        for (const outcome of [...all, ...new Array(12).fill(busy)]) {
+          const endMs = atMs + outcome.durationMs;
+          atMs = endMs + one.next(outcome, endMs);
+        }
+        expect(Math.abs(nearestOnGrid(grid, atMs) - atMs)).toBeLessThan(1e-3);
+      }),
+    );
+  });
+
+  it('changes no planned interval by more than a tenth, whatever it is', () => {
+    const outcome = fc.record({
+      durationMs: fc.double({ min: 0, max: 4.9, noNaN: true }),
+      failed: fc.boolean(),
+      idle: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(outcome, { maxLength: 60 }), fc.nat(1e6), (all, startMs) => {
+        const one = new Pace({ ...paceDefaults, grid }, Math.random);
+        let atMs = startMs + one.firstDelayMs(startMs);
+        for (const seen of all) {
+          const delayMs = one.next(seen, atMs + seen.durationMs);
+          const change = (seen.durationMs + delayMs) / one.intervalMs - 1;
+          expect(Math.abs(change)).toBeLessThanOrEqual(0.1 + 1e-6);
+          atMs += seen.durationMs + delayMs;
+        }
+      }),
+    );
   });
 
   it('keeps the share of an engine whose page is slow', () => {

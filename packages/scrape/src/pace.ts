@@ -5,13 +5,14 @@
  * 1. Scraping takes at most `share` of the engine's time: the interval is at least the median
  *    duration of a scrape divided by it. Rendering a page runs on the event loop that serves
  *    requests.
- * 2. Never slower than `intervalMsMax`: older numbers are of no use to a picker.
+ * 2. Never planned slower than `intervalMsMax`: older numbers are of no use to a picker.
  * 3. As often as `intervalMs`; up to `idleIntervalMs` when the engine has nothing to do and
  *    nothing changes, and up to `intervalMsMax` while scrapes fail.
  *
  * With a grid (grid.ts) each interval is changed a little so that scrapes come to begin at the
  * grid's moments; one that was thrown off by a slow scrape is back after a few. Without a grid the
- * intervals vary a little, so that targets that began together do not stay together.
+ * intervals vary a little, so that targets that began together do not stay together. Either changes
+ * a planned interval by a tenth at most, also one that is at a bound, and never below the share.
  */
 import { type Grid, nearestOnGrid, nextOnGrid } from './grid.ts';
 
