@@ -1,5 +1,5 @@
 import { decodeAttributes, metric, reason } from '@leadsman/wire';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { paceDefaults, pageBytesMaxDefault, suspicionDefaults } from './defaults.ts';
 import { type Handler, type PageServer, servePages } from './http/page-server.fixture.ts';
 import { PageReader } from './page-reader.ts';
@@ -147,6 +147,26 @@ describe('Target', () => {
     const { length } = reasons;
     await new Promise((resolve) => setTimeout(resolve, 30));
     expect(reasons).toHaveLength(length);
+  });
+
+  it('scrapes once at a time when started twice, and never again after its end', async () => {
+    const server = await serve((_, response) => response.end('vllm:num_requests_waiting 1\n'));
+    const url = `http://127.0.0.1:${server.port}/metrics`;
+    const scrapes = (target: Target) => target.counters.scrapes;
+    const one = targetFor(url);
+    one.start();
+    one.start();
+    await vi.waitFor(() => expect(scrapes(one)).toBeGreaterThanOrEqual(3));
+    const stopped = one.stop();
+    one.start();
+    await stopped;
+    one.start();
+    const atEnd = scrapes(one);
+    const other = targetFor(url);
+    other.start();
+    // As much time as five scrapes take.
+    await vi.waitFor(() => expect(scrapes(other)).toBeGreaterThanOrEqual(5));
+    expect(scrapes(one)).toBe(atEnd);
   });
 
   it('learns the version of its engine once, and tells it in its attributes', async () => {

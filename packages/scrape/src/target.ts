@@ -70,7 +70,8 @@ export class Target {
   #engine: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  #stopped = true;
+  #started = false;
+  #stopped = false;
 
   /** Throws TypeError on an unusable URL, RangeError on an engine that is not known. */
   constructor(options: TargetOptions, deps: TargetDeps) {
@@ -99,14 +100,17 @@ export class Target {
     return this.#pace.intervalMs;
   }
 
-  /** Begins to scrape: at the grid's next moment, or after a random part of the interval. */
+  /**
+   * Begins to scrape: at the grid's next moment, or after a random part of the interval. Only the
+   * first call does anything, and none after {@link stop}.
+   */
   start(): void {
-    if (!this.#stopped) return;
-    this.#stopped = false;
+    if (this.#started || this.#stopped) return;
+    this.#started = true;
     this.#schedule(this.#pace.firstDelayMs(this.#deps.clock.nowMs()));
   }
 
-  /** Ends scraping; a scrape in flight is given up and not reported. */
+  /** Ends scraping for good; a scrape in flight is given up and not reported. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
