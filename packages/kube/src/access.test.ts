@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { inClusterAccess, kubeconfigAccess, openAccess } from './access.ts';
 
@@ -43,8 +44,8 @@ describe('a service account', () => {
     access.close();
   });
 
-  it('that is not mounted is an error that names the file', async () => {
-    await expect(inClusterAccess({ env, folder })).rejects.toThrow(/ca\.crt/);
+  it('that is not mounted is an error that names the file, and why', async () => {
+    await expect(inClusterAccess({ env, folder })).rejects.toThrow(/ENOENT.*ca\.crt/);
     await expect(inClusterAccess({ env: {}, folder })).rejects.toMatchObject({ code: 'connect' });
   });
 });
@@ -80,6 +81,16 @@ describe('a kubeconfig', () => {
     await expect(openAccess({ kubeconfigFile: join(folder, 'none'), env })).rejects.toMatchObject({
       code: 'connect',
     });
+  });
+
+  it('that cannot be used is told why, without what is in it', async () => {
+    await expect(openAccess({ kubeconfigFile: join(folder, 'none'), env })).rejects.toThrow(
+      /kubeconfig cannot be used: ENOENT.*none/,
+    );
+    const broken = `users: [{ user: { token: hush }\n  - name: x\n`;
+    const error: unknown = await kubeconfigAccess({ text: broken }).catch((reason) => reason);
+    expect((error as Error).message).toMatch(/kubeconfig cannot be used: ./);
+    expect(inspect(error)).not.toMatch(/hush/);
   });
 
   async function fileWith(content: string): Promise<string> {

@@ -74,7 +74,9 @@ export async function kubeconfigAccess(source: {
     else if (source.file !== undefined) config.loadFromFile(source.file);
     else config.loadFromDefault();
   } catch (cause) {
-    throw new KubeError(kubeErrorCode.connect, 'the kubeconfig cannot be used', { cause });
+    // Only the first line: a parser goes on with an excerpt, and this file holds secrets.
+    const [why] = (cause as Error).message.split('\n', 1);
+    throw new KubeError(kubeErrorCode.connect, `the kubeconfig cannot be used: ${why}`);
   }
   const server = config.getCurrentCluster()?.server;
   if (server === undefined) {
@@ -99,6 +101,10 @@ async function readOrFail(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch (cause) {
-    throw new KubeError(kubeErrorCode.connect, `cannot read ${path}`, { cause });
+    // The system's text has the path, and why.
+    const why = (cause as Error).message;
+    throw new KubeError(kubeErrorCode.connect, `the service account cannot be read: ${why}`, {
+      cause,
+    });
   }
 }

@@ -5,6 +5,7 @@
  * process at once. A fault that nobody caught is logged and ends the process: its state is
  * unknown, and the kubelet starts a clean one.
  */
+import { inspect } from 'node:util';
 import { ConfigError, HelpRequested } from './config.ts';
 import type { Logger } from './log.ts';
 
@@ -49,7 +50,7 @@ export function onShutdown(options: ShutdownOptions): void {
 
 /**
  * Runs a process's `main`. A configuration that cannot be used ends it with code 2 and all its
- * faults on stderr; `--help` with code 0.
+ * faults on stderr; `--help` with code 0; any other fault with code 1, and its causes on stderr.
  */
 export async function runMain(main: () => Promise<void>): Promise<void> {
   try {
@@ -63,7 +64,7 @@ export async function runMain(main: () => Promise<void>): Promise<void> {
       process.stderr.write(`${error.message}\n`);
       process.exit(2);
     }
-    process.stderr.write(`${error instanceof Error ? error.stack : String(error)}\n`);
+    process.stderr.write(`${inspect(error)}\n`);
     process.exit(1);
   }
 }
