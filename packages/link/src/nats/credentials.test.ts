@@ -173,6 +173,8 @@ describe('reading credentials', () => {
     }
     const tokenFile = await file('token', '\n');
     await expect(loadAuthenticator({ tokenFile })).rejects.toBeInstanceOf(CredentialsError);
+    const gone = join(folder, 'gone');
+    await expect(loadAuthenticator({ tokenFile: gone })).rejects.toThrow(/gone: ENOENT/);
   });
 
   it('means none when nothing is configured', async () => {

@@ -73,7 +73,9 @@ async function read(file: string): Promise<Uint8Array> {
   try {
     return await readFile(file);
   } catch (cause) {
-    throw new CredentialsError(`cannot read ${file}`, { cause });
+    // The log has only this line: the system's code says whether it is missing or forbidden.
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new CredentialsError(`cannot read ${file}: ${code}`, { cause });
   }
 }
 
