@@ -32,14 +32,23 @@ async function measure(): Promise<Measured> {
   return measured;
 }
 
+/**
+ * Exchanges on one connection. Node's client ends its own connection (ENHANCE_YOUR_CALM) when it has
+ * received more than some 10,000 frames of streams that it had already closed.
+ */
+const perSession = 20_000;
+
 // C38 (i)
 test('after 100,000 exchanges the heap is within 10 % of where it was', async () => {
   const endings: Ending[] = ['complete', 'reset', 'reset-early'];
   async function run(total: number): Promise<void> {
-    const session = await rawSession(port);
-    const result = await drive(session, { total, concurrency: 200, endings });
-    expect(result).toEqual({ exchanges: total, failed: 0 });
-    session.destroy();
+    for (let left = total; left > 0; left -= perSession) {
+      const exchanges = Math.min(left, perSession);
+      const session = await rawSession(port);
+      const result = await drive(session, { total: exchanges, concurrency: 200, endings });
+      expect(result).toEqual({ exchanges, failed: 0 });
+      session.destroy();
+    }
     await waitUntil(async () => (await measure()).openCalls === 0, { what: 'all calls to end' });
   }
   // Code that is compiled and tables that reach their size belong to the baseline.
