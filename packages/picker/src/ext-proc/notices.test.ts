@@ -1,6 +1,7 @@
 import { beforeEach, expect, test } from 'vitest';
 import { Notices, noticeIntervalMs, responsesMissingMax } from './notices.ts';
 
+const gateway = { peer: '10.0.0.9' };
 let nowMs: number;
 let lines: { level: string; fields: Record<string, unknown>; message: string }[];
 let notices: Notices;
@@ -14,15 +15,15 @@ beforeEach(() => {
 });
 
 test('each kind is said at once, then once a minute with how often it happened', () => {
-  for (let i = 0; i < 5; i++) notices.misconfigured('request_header_mode', '10.0.0.9');
-  notices.misconfigured('response_body_mode', '10.0.0.9');
+  for (let i = 0; i < 5; i++) notices.misconfigured('request_header_mode', gateway);
+  notices.misconfigured('response_body_mode', gateway);
   expect(lines.map(({ fields }) => fields)).toEqual([
     { setting: 'request_header_mode', peer: '10.0.0.9', times: 1 },
     { setting: 'response_body_mode', peer: '10.0.0.9', times: 1 },
   ]);
   expect(lines[0]!.message).toContain('request_header_mode: SEND');
   nowMs += noticeIntervalMs;
-  notices.misconfigured('request_header_mode', '10.0.0.8');
+  notices.misconfigured('request_header_mode', { peer: '10.0.0.8' });
   expect(lines[2]!.fields).toMatchObject({ peer: '10.0.0.8', times: 5 });
 });
 
@@ -40,10 +41,10 @@ test('a fault is logged with its cause', () => {
 });
 
 test('picks without a response are worth a line only when there are many in a row', () => {
-  for (let i = 1; i < responsesMissingMax; i++) notices.endedWithoutResponse('10.0.0.9');
+  for (let i = 1; i < responsesMissingMax; i++) notices.endedWithoutResponse(gateway);
   notices.responded();
-  for (let i = 1; i < responsesMissingMax; i++) notices.endedWithoutResponse('10.0.0.9');
+  for (let i = 1; i < responsesMissingMax; i++) notices.endedWithoutResponse(gateway);
   expect(lines).toEqual([]);
-  notices.endedWithoutResponse('10.0.0.9');
+  notices.endedWithoutResponse(gateway);
   expect(lines.map(({ fields }) => fields.setting)).toEqual(['response_header_mode']);
 });

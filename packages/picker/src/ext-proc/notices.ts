@@ -30,6 +30,11 @@ const settings = {
 } as const;
 export type FilterSetting = keyof typeof settings;
 
+/** Who is spoken of. Asked for its address only when it is said: that is a system call. */
+export interface NoticePeer {
+  readonly peer: string;
+}
+
 interface Said {
   atMs: number;
   times: number;
@@ -48,10 +53,11 @@ export class Notices {
     this.#nowMs = nowMs;
   }
 
-  /** A gateway at `peer` does not show what `setting` decides on. */
-  misconfigured(setting: FilterSetting, peer: string): void {
+  /** A gateway does not show what `setting` decides on. */
+  misconfigured(setting: FilterSetting, gateway: NoticePeer): void {
     const times = this.#due(setting);
-    if (times > 0) this.#logger?.warn({ setting, peer, times }, settings[setting]);
+    if (times === 0) return;
+    this.#logger?.warn({ setting, peer: gateway.peer, times }, settings[setting]);
   }
 
   /** Something threw at `place`, a constant name; the request was answered with an error. */
@@ -66,9 +72,9 @@ export class Notices {
   }
 
   /** An exchange with a pick ended before any response; one by one these are clients that leave. */
-  endedWithoutResponse(peer: string): void {
+  endedWithoutResponse(gateway: NoticePeer): void {
     if (++this.#responsesMissing < responsesMissingMax) return;
-    this.misconfigured('response_header_mode', peer);
+    this.misconfigured('response_header_mode', gateway);
   }
 
   /** How often this kind has happened since it was said last, 0 when it must not be said now. */

@@ -86,7 +86,7 @@ export class Exchange implements ExchangeHandler {
     const aborted = !this.#response.over;
     if (aborted && this.#reservation.held) {
       counters.add(Counter.exchanges_unfinished);
-      if (!this.#response.started) notices.endedWithoutResponse(this.#stream.peer);
+      if (!this.#response.started) notices.endedWithoutResponse(this.#stream);
     }
     try {
       this.#reservation.release(this.#response.outputTokens, aborted);
@@ -110,11 +110,11 @@ export class Exchange implements ExchangeHandler {
     const { counters, notices } = this.#context;
     if (first !== Part.requestHeaders && first !== Part.none) {
       counters.add(Counter.exchanges_headers_unseen);
-      notices.misconfigured('request_header_mode', this.#stream.peer);
+      notices.misconfigured('request_header_mode', this.#stream);
     }
     if (this.#response.mode === BodyMode.none) {
       counters.add(Counter.exchanges_responses_unseen);
-      notices.misconfigured('response_body_mode', this.#stream.peer);
+      notices.misconfigured('response_body_mode', this.#stream);
     }
   }
 
