@@ -1,4 +1,5 @@
 /** Flags and variables of the node agent. Read once, in main.ts. */
+import { paceDefaults } from '@leadsman/scrape';
 import { adminOptions, natsOptions, podIdentityOptions } from '@leadsman/service';
 import { z } from 'zod';
 import { batchBoundsDefault } from './batch/bounds.ts';
@@ -56,8 +57,9 @@ export const nodeAgentConfigShape = z
       .number()
       .int()
       .min(10)
-      .max(60_000)
-      .default(50)
+      // The table forgets a target after a few seconds of silence, and nobody would name it again.
+      .max(paceDefaults.intervalMsMax)
+      .default(paceDefaults.intervalMs)
       .describe('Shortest distance of two scrapes of one pod, ms.'),
     kubeconfig: z.string().default('').describe('Kubeconfig file; empty: in-cluster account.'),
   })

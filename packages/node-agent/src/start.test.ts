@@ -10,6 +10,7 @@ import { launchNats, type NatsServer, requireNats, waitUntil } from '@leadsman/t
 import { allFramesSubject, recordType } from '@leadsman/wire';
 import { Client } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
+import { batchBoundsDefault } from './batch/bounds.ts';
 import { attributesOf, Collected, frameOf, reportFrame, reportOf } from './batch/frames.fixture.ts';
 import { nodeAgentConfigShape } from './config.ts';
 import { type NodeAgent, startNodeAgent } from './start.ts';
@@ -194,6 +195,14 @@ describe('the node agent without a broker', () => {
     const answer = await pod(agent)(reportFrame({ uid: 'a', seq: 1, ...local }));
     expect(answer.status).toBe(503);
     expect(agent.batcher.targets.size).toBe(1);
+  });
+
+  it('scrapes its pods so often that it does not forget them in between', () => {
+    const parse = (scrapeIntervalMs: number) =>
+      nodeAgentConfigShape.safeParse({ nodeName: 'n', natsUrl: ['nats://a'], scrapeIntervalMs });
+    const most = parse(1_000);
+    expect(most.data?.scrapeIntervalMs).toBeLessThan(batchBoundsDefault.expireMs / 2);
+    expect(parse(1_001).success).toBe(false);
   });
 
   it('is not configured by halves', () => {

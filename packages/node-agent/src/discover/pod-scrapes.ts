@@ -17,6 +17,7 @@ import type { PodFacts, ScrapeTarget } from './pod-facts.ts';
 
 export interface PodScrapesOptions {
   nodeName: string;
+  /** Wanted time between two scrapes of one target, ms; at most that of {@link paceDefaults}. */
   intervalMs: number;
   /** Targets at once; more are counted and not scraped. */
   targetsMax: number;
@@ -55,7 +56,6 @@ export class PodScrapes {
       ...paceDefaults,
       intervalMs,
       idleIntervalMs: Math.max(intervalMs, paceDefaults.idleIntervalMs),
-      intervalMsMax: Math.max(intervalMs, paceDefaults.intervalMsMax),
     };
   }
 
