@@ -47,15 +47,20 @@ function annotated(n: number, facts: object = {}) {
   });
 }
 
-async function discover(options: { selector?: string; targetsMax?: number } = {}) {
+async function discover(
+  options: { selector?: string; targetsMax?: number; refuses?: (frames: number) => boolean } = {},
+) {
   const got = new Collected();
+  let frames = 0;
   const errors: string[] = [];
   const scrapes = new PodScrapes({
     nodeName: 'node-1',
     intervalMs: 10,
     targetsMax: options.targetsMax ?? 16,
     sender: { id: new Uint8Array(16), epoch: 1 },
-    take: (frame) => got.add(frame),
+    take: (frame) => {
+      if (options.refuses?.(++frames) !== true) got.add(frame);
+    },
     nowMs: monotonicMs,
     unixMs: Date.now,
     random: () => 0.5,
@@ -88,6 +93,13 @@ describe('pods without a sidecar', () => {
     expect([...got.reports.keys()]).toEqual([uidOf(1)]);
     expect(scrapes.size).toBe(1);
     expect(discovery.podsWithoutSidecar).toBe(1);
+    await until('its attributes', () => got.attributes.has(uidOf(1)));
+  });
+
+  it('have their attributes repeated, as the batcher may have refused them', async () => {
+    api.put('Pod', annotated(1));
+    const { got } = await discover({ refuses: (frames) => frames <= 3 });
+    await until('a report', () => got.report(uidOf(1)) !== undefined);
     await until('its attributes', () => got.attributes.has(uidOf(1)));
   });
 

@@ -12,7 +12,13 @@ import {
   Target,
   type TargetOptions,
 } from '@leadsman/scrape';
-import { type FrameSender, FrameWriter, reasonName, recordType } from '@leadsman/wire';
+import {
+  type FrameSender,
+  FrameWriter,
+  keyframeIntervalMs,
+  reasonName,
+  recordType,
+} from '@leadsman/wire';
 import type { PodFacts, ScrapeTarget } from './pod-facts.ts';
 
 export interface PodScrapesOptions {
@@ -35,6 +41,8 @@ interface Running {
   made: string;
   target: Target;
   sentAttributes: Uint8Array | undefined;
+  /** When they were sent last, ms. */
+  sentAttributesMs: number;
 }
 
 export class PodScrapes {
@@ -94,7 +102,7 @@ export class PodScrapes {
     }
     try {
       const target = this.#create(pod, wanted, rank);
-      this.#running.set(key, { made, target, sentAttributes: undefined });
+      this.#running.set(key, { made, target, sentAttributes: undefined, sentAttributesMs: 0 });
       target.start();
     } catch (error) {
       // An annotation with an engine that nobody knows must not end the others' scrapes.
@@ -147,10 +155,14 @@ export class PodScrapes {
     const { state } = target;
     const outcome = reasonName(state.reason);
     this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
-    this.#writer.append(recordType.report, state.reportBytes(this.#options.nowMs()));
+    const nowMs = this.#options.nowMs();
+    this.#writer.append(recordType.report, state.reportBytes(nowMs));
     const attributes = state.attributesBytes();
-    if (running.sentAttributes !== attributes) {
+    // Repeated as a sidecar does it: the batcher may have refused them, or forgotten the target.
+    const isRepetition = nowMs - running.sentAttributesMs >= keyframeIntervalMs;
+    if (running.sentAttributes !== attributes || isRepetition) {
       running.sentAttributes = attributes;
+      running.sentAttributesMs = nowMs;
       this.#writer.append(recordType.attributes, attributes);
     }
     const ranks = state.ranksBytes();
