@@ -99,6 +99,9 @@ describe.skipIf(!requireNats())('a socket that rests between two readings', () =
     const turns = await turnsOfArrival(link, other, messages);
     // The end of a record may come in a reading of its own.
     expect(new Set(turns).size).toBeLessThan(messages / 2);
+    // It rests now, and notices all the same that the other side is gone.
+    server.kill('SIGKILL');
+    await waitUntil(() => link.counters.disconnects === 1, { what: 'the end' });
   });
 });
 
