@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Nap } from './nap.ts';
 
@@ -53,4 +54,31 @@ it('does not sleep in a turn without frames', async () => {
   await turn(1, 0);
   await turn(0, 1);
   expect(slept).toEqual([]);
+});
+
+it('ends each sleep a period after the last waking, never later, whatever the turns', async () => {
+  const turns = fc.array(
+    fc.record({
+      frames: fc.nat(3),
+      workMs: fc.double({ min: 0, max: 20, noNaN: true }),
+      pauseMs: fc.constantFrom(0, 0, 1, 30),
+    }),
+    { maxLength: 30 },
+  );
+  await fc.assert(
+    fc.asyncProperty(turns, fc.double({ min: 0, max: 1e10, noNaN: true }), async (all, startMs) => {
+      nowMs = startMs;
+      nap = new Nap(periodMs, () => nowMs);
+      let awakeSinceMs = Number.NEGATIVE_INFINITY;
+      for (const { frames, workMs, pauseMs } of all) {
+        slept = [];
+        await turn(frames, workMs);
+        expect(slept.length).toBeLessThanOrEqual(frames === 0 ? 0 : 1);
+        if (slept.length > 0) expect(nowMs - awakeSinceMs).toBeCloseTo(periodMs, 3);
+        if (frames > 0) awakeSinceMs = nowMs;
+        nowMs += pauseMs;
+      }
+    }),
+    { numRuns: 50 },
+  );
 });
