@@ -1,3 +1,4 @@
+import type { LookupFunction } from 'node:net';
 import { FakeApiServer, podObject } from '@leadsman/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { kubeconfigAccess } from './access.ts';
@@ -55,23 +56,31 @@ describe('a failure', () => {
   });
 });
 
-it('names each address of a server that is reached at none', async () => {
-  await api.stop();
-  const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
+/** A client of a name that `lookup` resolves, at the port of the fake server. */
+function clientOfName(lookup: LookupFunction): KubeClient {
   const { server, namespace, close } = client.access;
-  const { port } = server;
-  const away = new KubeClient({
-    server: new URL(`http://several.invalid:${port}`),
+  return new KubeClient({
+    server: new URL(`http://several.invalid:${server.port}`),
     namespace,
     close,
-    authenticate: async () => ({
-      lookup: (_host, _options, done) => done(null, addresses),
-    }),
+    authenticate: async () => ({ lookup }),
   });
+}
+
+it('names each address of a server that is reached at none', async () => {
+  const { port } = client.access.server;
+  await api.stop();
+  const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
+  const away = clientOfName((_host, _options, done) => done(null, addresses));
   await expect(away.json('GET', '/api')).rejects.toMatchObject({
     code: 'connect',
     message: `/api: connect ECONNREFUSED 127.0.0.1:${port}; connect ECONNREFUSED 127.0.0.2:${port}`,
   });
+});
+
+it('gives up a connection that does not come about', async () => {
+  const away = clientOfName(() => undefined);
+  await expect(away.json('GET', '/api', { idleMs: 50 })).rejects.toMatchObject({ code: 'timeout' });
 });
 
 it('writes objects, and a patch fails when somebody else was first', async () => {

@@ -98,11 +98,13 @@ export class KubeClient {
         ...options,
         method,
         headers,
+        // As an option, as only then it holds for looking the name up and for connecting too.
+        timeout: idleMs,
         ...(settings.signal === undefined ? {} : { signal: settings.signal }),
       });
       request.setSocketKeepAlive(true, keepAliveMs);
       let response: IncomingMessage | undefined;
-      request.setTimeout(idleMs, () => {
+      request.on('timeout', () => {
         const error = new KubeError(kubeErrorCode.timeout, `${path}: no byte for ${idleMs} ms`);
         // Once there is a response, an error given to the request would be lost.
         (response ?? request).destroy(error);
