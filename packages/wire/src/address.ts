@@ -37,10 +37,12 @@ export function formatHostPort(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
+/** No zeros in front: some readers take such a number for an octal one. */
+const v4Pattern = /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/;
+
 function parseV4(text: string): [number, number] | undefined {
-  const match = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text);
-  if (match === null) return undefined;
-  const parts = match.slice(1).map(Number);
+  if (!v4Pattern.test(text)) return undefined;
+  const parts = text.split('.').map(Number);
   if (parts.some((part) => part > 255)) return undefined;
   const [a = 0, b = 0, c = 0, d = 0] = parts;
   return [(a << 8) | b, (c << 8) | d];
@@ -54,8 +56,8 @@ function mapV4(text: string): number[] | undefined {
 function parseV6(text: string): number[] | undefined {
   const halves = text.split('::');
   if (halves.length > 2) return undefined;
-  const head = parseGroups(halves[0] ?? '');
-  const tail = halves.length === 2 ? parseGroups(halves[1] ?? '') : [];
+  const head = parseGroups(halves[0] ?? '', halves.length === 1);
+  const tail = halves.length === 2 ? parseGroups(halves[1] ?? '', true) : [];
   if (head === undefined || tail === undefined) return undefined;
   if (halves.length === 1) return head.length === 8 ? head : undefined;
   const gap = 8 - head.length - tail.length;
@@ -63,12 +65,13 @@ function parseV6(text: string): number[] | undefined {
   return [...head, ...new Array<number>(gap).fill(0), ...tail];
 }
 
-function parseGroups(text: string): number[] | undefined {
+/** `isLast`: these end the address, so that dotted IPv4 may stand for their last two. */
+function parseGroups(text: string, isLast: boolean): number[] | undefined {
   if (text === '') return [];
   const groups: number[] = [];
   const parts = text.split(':');
   for (const [i, part] of parts.entries()) {
-    const embedded = i === parts.length - 1 ? parseV4(part) : undefined;
+    const embedded = isLast && i === parts.length - 1 ? parseV4(part) : undefined;
     if (embedded !== undefined) {
       groups.push(...embedded);
       continue;
