@@ -91,7 +91,10 @@ describe.skipIf(!requireNats())('the node agent with NATS', () => {
     expect((await post(Uint8Array.of(65), 'text/plain')).status).toBe(400);
     const foreign = await post(reportFrame({ uid: 'a', seq: 1, address: '10.1.1.1' }));
     expect(foreign.status).toBe(403);
-    expect(JSON.parse(foreign.text).error.code).toBe('wrong_peer');
+    expect(JSON.parse(foreign.text).error).toEqual({
+      code: 'wrong_peer',
+      message: '127.0.0.1 is not the pod that the frame speaks for',
+    });
     expect(agent.batcher.targets.size).toBe(0);
     const mapped = await post(reportFrame({ uid: 'a', seq: 1, address: '::ffff:127.0.0.1' }));
     expect([204, 503]).toContain(mapped.status);

@@ -58,7 +58,11 @@ export function addFramesRoute(server: FastifyInstance, options: FramesRouteOpti
       return reply.code(400).send(problem(result.code, 'not a usable frame'));
     }
     if (result.status === 'wrong_peer') {
-      return reply.code(403).send(problem('wrong_peer', 'the peer is not the pod in the report'));
+      // Whoever masks addresses on the way is known by the one that it puts there.
+      const seen = request.socket.remoteAddress;
+      return reply
+        .code(403)
+        .send(problem('wrong_peer', `${seen} is not the pod that the frame speaks for`));
     }
     return reply.code(429).send(problem('full', 'no room for another target'));
   });
