@@ -349,6 +349,17 @@ describe('who may speak for a pod', () => {
     );
   });
 
+  it('may not take the room of the others with identities that it makes up', () => {
+    const { batcher } = setUp({ targetsPerAddressMax: 2 });
+    const take = (uid: string, address: string) =>
+      batcher.take(reportFrame({ uid, seq: 1, address }), peerOf(address), 0).status;
+    expect(['a', 'b', 'c'].map((uid) => take(uid, '10.0.0.1'))).toEqual(['taken', 'taken', 'full']);
+    expect(take('d', '10.0.0.2')).toBe('taken');
+    const next = reportFrame({ uid: 'a', seq: 2, address: '10.0.0.1' });
+    expect(batcher.take(next, mine, 0).status).toBe('taken');
+    expect(batcher.counters.refusedTargets).toBe(1);
+  });
+
   it('may bring the report and its attributes in one frame', () => {
     const { batcher } = setUp();
     const both = frameOf(

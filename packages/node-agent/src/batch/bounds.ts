@@ -14,6 +14,8 @@ export interface BatchBounds {
   expireMs: number;
   /** Targets at once. */
   targetsMax: number;
+  /** Of them, those of one peer address. */
+  targetsPerAddressMax: number;
   /** Distance of tries while the sink takes nothing, ms. */
   retryMs: number;
 }
@@ -31,6 +33,9 @@ export const batchBoundsDefault: BatchBounds = {
   expireMs: 5_000,
   // Kubernetes runs at most some 250 pods on a node; a pod has at most 8 serving ports.
   targetsMax: 2_048,
+  // One pod that makes up identities must not take the others' room. Pods on the host's network
+  // share its address: this is enough for 32 of them with 8 ports each.
+  targetsPerAddressMax: 256,
   // Well below the second in which a view must be complete after a broker's return.
   retryMs: 50,
 };

@@ -81,7 +81,7 @@ export class TargetTable {
       this.#counters.refusedPeers++;
       return wrongPeer;
     }
-    if (!this.#hasRoom()) {
+    if (!this.#hasRoom(peer)) {
       this.#counters.refusedTargets++;
       return full;
     }
@@ -144,10 +144,20 @@ export class TargetTable {
     return false;
   }
 
-  #hasRoom(): boolean {
+  #hasRoom(peer: Uint8Array | undefined): boolean {
     this.#fresh.clear();
     for (const key of this.#keys) if (!this.targets.has(key)) this.#fresh.add(key);
-    return this.targets.size + this.#fresh.size <= this.#bounds.targetsMax;
+    const { size } = this.#fresh;
+    if (size === 0) return true;
+    if (this.targets.size + size > this.#bounds.targetsMax) return false;
+    return peer === undefined || this.#targetsOf(peer) + size <= this.#bounds.targetsPerAddressMax;
+  }
+
+  /** Looks at all of them: only a frame that adds a target comes here. */
+  #targetsOf(peer: Uint8Array): number {
+    let targets = 0;
+    for (const { address } of this.targets.values()) if (sameBytes(address, 0, peer)) targets++;
+    return targets;
   }
 
   #apply(i: number, nowMs: number): void {
