@@ -32,6 +32,8 @@ export interface CandidateColumns {
    */
   readonly unseenRequests: Float64Array;
   readonly unseenWaiting: Float64Array;
+  /** What the report alone adds to the endpoint's load, see `reportedLoad`. */
+  readonly reportedLoad: Float64Array;
   /** Ledger requests at the time of the report. */
   readonly ledgerAtReport: Float64Array;
   /** Smoothed time between two tokens of a request, ms. */
@@ -51,6 +53,7 @@ export const floatColumns = [
   'measuredAtMs',
   'unseenRequests',
   'unseenWaiting',
+  'reportedLoad',
   'ledgerAtReport',
   'interTokenMs',
   'speed',
@@ -59,5 +62,6 @@ export const floatColumns = [
 /** What a float column holds before anything is known. */
 export function blankOf(column: (typeof floatColumns)[number]): number {
   if (column === 'speed') return 1;
-  return column.startsWith('unseen') || column === 'ledgerAtReport' ? 0 : Number.NaN;
+  const isCount = column === 'ledgerAtReport' || column === 'reportedLoad';
+  return isCount || column.startsWith('unseen') ? 0 : Number.NaN;
 }

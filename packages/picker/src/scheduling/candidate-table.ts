@@ -15,6 +15,7 @@ import { type Attributes, metric } from '@leadsman/wire';
 import type { Endpoint } from '../pool/endpoint.ts';
 import { AdapterStates } from './adapter-states.ts';
 import { blankOf, type CandidateColumns, floatColumns } from './candidate-columns.ts';
+import { reportedLoad } from './expected-load.ts';
 import { staleAfterMsDefault, trust, trustClasses, trustOf } from './freshness.ts';
 import type { GaugeSource } from './gauge-source.ts';
 import type { LedgerHistory } from './ledger-history.ts';
@@ -39,6 +40,7 @@ export class CandidateTable implements CandidateColumns {
   measuredAtMs = new Float64Array(0);
   unseenRequests = new Float64Array(0);
   unseenWaiting = new Float64Array(0);
+  reportedLoad = new Float64Array(0);
   ledgerAtReport = new Float64Array(0);
   interTokenMs = new Float64Array(0);
   speed = new Float64Array(0);
@@ -191,6 +193,7 @@ export class CandidateTable implements CandidateColumns {
   #blank(position: number): void {
     this.unseenRequests[position] = 0;
     this.unseenWaiting[position] = 0;
+    this.reportedLoad[position] = 0;
     this.kvCacheUsageRatio[position] = Number.NaN;
     this.kvCacheUsageMaxRatio[position] = Number.NaN;
     this.runningRequests[position] = Number.NaN;
@@ -208,9 +211,11 @@ export class CandidateTable implements CandidateColumns {
     this.runningRequests[position] = running;
     this.waitingRequests[position] = waiting;
     this.ledgerAtReport[position] = ledger;
-    this.unseenRequests[position] = unseen;
-    this.unseenWaiting[position] = Math.min(unseen, zeroIfUnknown(waiting));
+    const unseenWaiting = Math.min(unseen, zeroIfUnknown(waiting));
     const usage = source.numberOf(slot, metric.kvCacheUsageRatio);
+    this.unseenRequests[position] = unseen;
+    this.unseenWaiting[position] = unseenWaiting;
+    this.reportedLoad[position] = reportedLoad(unseen, unseenWaiting, usage);
     const fullest = source.numberOf(slot, metric.kvCacheUsageMaxRatio);
     this.kvCacheUsageRatio[position] = usage;
     this.kvCacheUsageMaxRatio[position] = Number.isNaN(fullest) ? usage : fullest;
