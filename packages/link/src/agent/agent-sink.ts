@@ -52,7 +52,10 @@ export interface AgentSinkOptions {
   onFree?: () => void;
   /** Time for an answer after which an accepting agent counts as slow, ms. */
   slowMs?: number;
-  /** Called with the frame that a slow agent has not answered, once per POST. */
+  /**
+   * Called with the frame that a slow agent has not answered, once per POST. Without it an agent is
+   * never slow: a timer wakes the process up even when it was cleared in time.
+   */
   onSlow?: (frame: Uint8Array) => void;
 }
 
@@ -169,7 +172,7 @@ class HttpAgentSink implements AgentSink {
 
   /** `relied`: the caller was told that the frame is in good hands. */
   #post(frame: Uint8Array, relied: boolean): void {
-    if (relied) this.#awaitAnswer(frame);
+    if (relied && this.#options.onSlow !== undefined) this.#awaitAnswer(frame);
     this.#posting = this.#exchange(frame).then((outcome) => {
       clearTimeout(this.#slowTimer);
       this.#slowTimer = undefined;

@@ -33,7 +33,7 @@ class FakeAgent implements AgentSink {
   slow = false;
   closed = false;
   readonly onFailed: (frame: Uint8Array) => void;
-  readonly onSlow: (frame: Uint8Array) => void;
+  readonly onSlow: ((frame: Uint8Array) => void) | undefined;
   #listener: (accepting: boolean) => void = () => {};
 
   constructor({ onFailed, onSlow }: AgentEvents) {
@@ -275,7 +275,7 @@ describe('exporter mode auto', () => {
     expect(exporter.busy).toBe(true);
     expect(world.transports).toEqual([]);
     agent.slow = true;
-    agent.onSlow(frame(2));
+    agent.onSlow?.(frame(2));
     expect(world.freed).toBe(1);
     expect(exporter.busy).toBe(false);
     await settle();
@@ -294,6 +294,11 @@ describe('exporter mode auto', () => {
     expect(exporter.counters).toMatchObject({ agentFrames: 6, ownFrames: 0, droppedFrames: 0 });
   });
 
+  it('does not ask whether the agent is slow where there is no other way', () => {
+    expect((setUp('auto').world.agent as FakeAgent).onSlow).toBeDefined();
+    expect((setUp('node').world.agent as FakeAgent).onSlow).toBeUndefined();
+  });
+
   it('publishes the frame that a slow agent has not answered', async () => {
     const { exporter, world } = setUp('auto');
     const agent = world.agent as FakeAgent;
@@ -303,7 +308,7 @@ describe('exporter mode auto', () => {
     agent.accept(true);
     world.nowMs = 5_000;
     exporter.send(frame(2));
-    agent.onSlow(frame(2));
+    agent.onSlow?.(frame(2));
     expect(world.transports[0]?.sent).toEqual([2]);
   });
 

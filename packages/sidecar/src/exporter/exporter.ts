@@ -28,7 +28,8 @@ export type ExporterMode = 'auto' | 'pod' | 'node';
 /** What the hop to the agent tells. */
 export interface AgentEvents {
   onFailed: (frame: Uint8Array) => void;
-  onSlow: (frame: Uint8Array) => void;
+  /** Only where there is another way. */
+  onSlow?: (frame: Uint8Array) => void;
   onFree: () => void;
 }
 
@@ -91,7 +92,9 @@ export class Exporter {
     if (options.mode !== 'pod' && options.agent !== undefined) {
       this.#agent = options.agent({
         onFailed: (frame) => this.#takeBack(frame),
-        onSlow: (frame) => this.#agentIsSlow(frame),
+        ...(options.mode === 'auto' && options.open !== undefined
+          ? { onSlow: (frame: Uint8Array) => this.#agentIsSlow(frame) }
+          : {}),
         onFree: options.onFree,
       });
       this.#agent.onState((accepting) => this.#agentChanged(accepting));
