@@ -1,4 +1,4 @@
-import type { NatsCounters } from '@leadsman/link';
+import { createNatsCounters } from '@leadsman/link';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import type { CollectorSnapshot } from './collector-core.ts';
@@ -6,22 +6,12 @@ import { createIngestCounters } from './ingest/counters.ts';
 import { registerCollectorMetrics } from './metrics.ts';
 import { feedState } from './view/layout.ts';
 
-const natsCounters: NatsCounters = {
+const natsCounters = {
+  ...createNatsCounters(),
   connects: 9,
   reconnects: 8,
   disconnects: 8,
-  connectErrors: 0,
-  authErrors: 0,
   permissionErrors: 9,
-  published: 0,
-  publishedBytes: 0,
-  received: 0,
-  receivedBytes: 0,
-  droppedOffline: 0,
-  droppedStalled: 0,
-  droppedTooLarge: 0,
-  droppedLate: 0,
-  handlerErrors: 0,
 };
 
 const snapshot: CollectorSnapshot = {

@@ -3,6 +3,8 @@
  * collector is a service or a thread of a picker. Label values come from fixed lists only, so the
  * number of series does not depend on the fleet.
  */
+
+import { registerReadCounters } from '@leadsman/service';
 import { wireErrorCode } from '@leadsman/wire';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { CollectorSnapshot } from './collector-core.ts';
@@ -37,23 +39,19 @@ const reports: readonly [PlainCounter, string][] = [
   ['fullReports', 'full'],
 ];
 
+const owner = 'collector';
+
 /** Registers `leadsman_collector_…`; nothing is shown while `snapshot` gives `undefined`. */
 export function registerCollectorMetrics(
   registry: Registry,
   snapshot: () => CollectorSnapshot | undefined,
 ): void {
   const registers = [registry];
-  for (const [key, name, help] of plain) {
-    new Counter({
-      name: `leadsman_collector_${name}`,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(snapshot()?.ingest[key] ?? 0);
-      },
-    });
-  }
+  registerReadCounters(
+    registry,
+    owner,
+    plain.map(([key, name, help]) => [name, help, () => snapshot()?.ingest[key] ?? 0] as const),
+  );
   new Counter({
     name: 'leadsman_collector_reports_total',
     help: 'Reports received, by what became of them.',
@@ -102,7 +100,7 @@ function registerGauges(registry: Registry, snapshot: () => CollectorSnapshot | 
   ];
   for (const [name, help, read] of gauges) {
     new Gauge({
-      name: `leadsman_collector_${name}`,
+      name: `leadsman_${owner}_${name}`,
       help,
       registers: [registry],
       collect() {
@@ -145,6 +143,7 @@ function registerLinkCounters(registry: Registry, snapshot: () => CollectorSnaps
   ];
   registerReadCounters(
     registry,
+    owner,
     counters.map(([name, help, read]) => {
       const value = () => {
         const now = snapshot();
@@ -153,22 +152,4 @@ function registerLinkCounters(registry: Registry, snapshot: () => CollectorSnaps
       return [name, help, value] as const;
     }),
   );
-}
-
-/** Counters that are kept elsewhere, read when a scrape asks: rest of the name, help, value. */
-export function registerReadCounters(
-  registry: Registry,
-  counters: readonly (readonly [string, string, () => number])[],
-): void {
-  for (const [name, help, read] of counters) {
-    new Counter({
-      name: `leadsman_collector_${name}`,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
-  }
 }

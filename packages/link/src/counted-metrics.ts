@@ -1,12 +1,13 @@
 /** Counters that a transport keeps as plain numbers, shown on `/metrics` when a scrape asks. */
+import { registerReadCounters } from '@leadsman/service';
 import { Counter, type Registry } from 'prom-client';
 
 export interface CountedMetrics<Key> {
-  /** First part of every name: `leadsman_<process>_<transport>`. */
-  prefix: string;
+  /** Process and transport, `<process>_<transport>`: begins every name, after `leadsman_`. */
+  owner: string;
   /** Key, rest of the name, help. */
   counters: readonly (readonly [Key, string, string])[];
-  /** Key and value of the label `reason` of `<prefix>_dropped_total`. */
+  /** Key and value of the label `reason` of `…_dropped_total`. */
   drops: readonly (readonly [Key, string])[];
   dropsHelp: string;
   read(key: Key): number;
@@ -14,24 +15,16 @@ export interface CountedMetrics<Key> {
 
 /** Registers one counter per entry, and one for all drops. */
 export function registerCounted<Key>(registry: Registry, metrics: CountedMetrics<Key>): void {
-  const { prefix, read } = metrics;
-  const registers = [registry];
-  for (const [key, name, help] of metrics.counters) {
-    new Counter({
-      name: `${prefix}_${name}`,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(read(key));
-      },
-    });
-  }
+  const { owner, read } = metrics;
+  const counters = metrics.counters.map(
+    ([key, name, help]) => [name, help, () => read(key)] as const,
+  );
+  registerReadCounters(registry, owner, counters);
   new Counter({
-    name: `${prefix}_dropped_total`,
+    name: `leadsman_${owner}_dropped_total`,
     help: metrics.dropsHelp,
     labelNames: ['reason'],
-    registers,
+    registers: [registry],
     collect() {
       this.reset();
       for (const [key, reason] of metrics.drops) this.inc({ reason }, read(key));

@@ -22,7 +22,7 @@ export {
   type Target,
 } from './grpc/resolve.ts';
 export { clientCredentials, type GrpcClientTls, type GrpcServerTls } from './grpc/tls.ts';
-export type { NatsCounters } from './nats/counters.ts';
+export { createNatsCounters, type NatsCounters } from './nats/counters.ts';
 export { CredentialsError, type NatsCredentials } from './nats/credentials.ts';
 export { natsSink, natsSource } from './nats/frames.ts';
 export { connectNats, type NatsLink } from './nats/link.ts';

@@ -1,4 +1,5 @@
 /** Metrics of the agent's batching, read from its counters when a scrape asks. */
+import { registerReadCounters } from '@leadsman/service';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Batcher } from './batch/batcher.ts';
 import type { BatchCounters } from './batch/counters.ts';
@@ -26,17 +27,11 @@ const refusals: readonly [keyof BatchCounters, string][] = [
 
 export function registerBatchMetrics(registry: Registry, batcher: Batcher): void {
   const registers = [registry];
-  for (const [key, name, help] of counters) {
-    new Counter({
-      name: `leadsman_node_agent_${name}`,
-      help,
-      registers,
-      collect() {
-        this.reset();
-        this.inc(batcher.counters[key]);
-      },
-    });
-  }
+  registerReadCounters(
+    registry,
+    'node_agent',
+    counters.map(([key, name, help]) => [name, help, () => batcher.counters[key]] as const),
+  );
   new Counter({
     name: 'leadsman_node_agent_refused_frames_total',
     help: 'Frames refused whole, by why.',

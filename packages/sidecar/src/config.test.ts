@@ -1,6 +1,7 @@
+import { gridOfNode } from '@leadsman/scrape';
 import { ConfigError, readConfig } from '@leadsman/service';
 import { describe, expect, it } from 'vitest';
-import { agentUrlOf, sidecarConfigShape, targetsOf } from './config.ts';
+import { agentUrlOf, paceOf, sidecarConfigShape, targetsOf } from './config.ts';
 
 function read(...argv: string[]) {
   return readConfig(sidecarConfigShape, { argv, env: {}, name: 'test' });
@@ -25,6 +26,13 @@ describe('the configuration of a sidecar', () => {
     expect(targetsOf(read('--targets', '15080=http://127.0.0.1:7080/metrics'))).toEqual([
       { port: 15_080, url: 'http://127.0.0.1:7080/metrics' },
     ]);
+  });
+
+  it('scrapes in step with its node, at its own interval', () => {
+    const pace = paceOf(read('--node-name', 'gpu-1', '--scrape-interval-ms', '100'));
+    expect(pace).toMatchObject({ intervalMs: 100, grid: gridOfNode('gpu-1', 100) });
+    expect(pace.grid).not.toEqual(paceOf(read('--node-name', 'gpu-2')).grid);
+    expect(paceOf(read()).grid).toBeUndefined();
   });
 
   it('finds the agent at the node, or where it is told', () => {

@@ -1,6 +1,8 @@
 /** Flags and variables of the sidecar. Read once, in main.ts. */
 import { isIP } from 'node:net';
 import {
+  gridOfNode,
+  type PaceSettings,
   paceDefaults,
   pageBytesMaxDefault,
   scrapeTimeoutMsDefault,
@@ -157,6 +159,22 @@ export function targetsOf(config: TargetSettings): { port: number; url: string }
     port: servingPort,
     url: `${config.engineScheme}://${host}:${servingPort}${config.enginePath}`,
   }));
+}
+
+/** The settings that say when is scraped. */
+interface PaceConfig {
+  scrapeIntervalMs: number;
+  idleIntervalMs: number;
+  scrapeShare: number;
+  nodeName: string;
+}
+
+/** When to scrape: in step with the other sidecars of the node, if its name is known. */
+export function paceOf(config: PaceConfig): PaceSettings {
+  const { scrapeIntervalMs: intervalMs, idleIntervalMs, scrapeShare: share } = config;
+  const { intervalMsMax } = paceDefaults;
+  const grid = gridOfNode(config.nodeName, intervalMs);
+  return { intervalMs, idleIntervalMs, intervalMsMax, share, grid };
 }
 
 /** The agent's URL, or empty when there can be none. */

@@ -7,11 +7,11 @@
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { agentSink } from '@leadsman/link/agent';
-import { gridOfNode, PageReader, Target, type TargetOptions } from '@leadsman/scrape';
+import { PageReader, Target, type TargetOptions } from '@leadsman/scrape';
 import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
 import { formatHostPort, keyframeIntervalMs, senderIdBytes } from '@leadsman/wire';
 import { Registry } from 'prom-client';
-import { agentUrlOf, type SidecarConfig, targetsOf } from './config.ts';
+import { agentUrlOf, paceOf, type SidecarConfig, targetsOf } from './config.ts';
 import { Exporter } from './exporter/exporter.ts';
 import { loadTransport, transportOpener } from './exporter/transport.ts';
 import { FrameComposer } from './frame-composer.ts';
@@ -155,13 +155,7 @@ function createTargets(
         tlsCaFile: config.engineTlsCaFile,
         tlsVerify: config.engineTlsVerify,
       },
-      pace: {
-        intervalMs: config.scrapeIntervalMs,
-        idleIntervalMs: config.idleIntervalMs,
-        intervalMsMax: 1_000,
-        share: config.scrapeShare,
-        grid: gridOfNode(config.nodeName, config.scrapeIntervalMs),
-      },
+      pace: paceOf(config),
       suspicion: { scrapes: config.suspectAfterScrapes, forMs: config.suspectAfterMs },
       engine,
     };

@@ -7,6 +7,7 @@ class SampleLink {
   connected = false;
   readonly counters = { permissionErrors: 0, droppedLate: 0 };
   deliver: () => void = () => undefined;
+  lagMs = 0;
   subscriptions = 0;
   asked = 0;
   #listener: ((connected: boolean) => void) | undefined;
@@ -36,14 +37,16 @@ class SampleLink {
 let link: SampleLink;
 let frames: FramesSubscription;
 let nowMs: number;
+let waited: number[];
 
 beforeEach(() => {
   vi.useFakeTimers();
   link = new SampleLink();
   nowMs = 0;
+  waited = [];
   const subject = 'leadsman.v1.frames.>';
   frames = new FramesSubscription(link as unknown as NatsLink, subject, () => nowMs);
-  frames.start(() => undefined);
+  frames.start((_, waitedMs) => waited.push(waitedMs));
 });
 afterEach(async () => {
   await frames.close();
@@ -114,4 +117,12 @@ test('one that drops some of it, or to which nobody speaks any more, is not', ()
   expect(pass(60_000, { dropped: 0, delivered: 0 })).toBe(true);
   expect(pass(3_000, { dropped: 3, delivered: 0 })).toBe(false);
   expect(pass(60_000, { dropped: 0, delivered: 0 })).toBe(true);
+});
+
+test('what the link knows of waiting comes with each frame', () => {
+  link.turn(true);
+  link.deliver();
+  link.lagMs = 400;
+  link.deliver();
+  expect(waited).toEqual([0, 400]);
 });

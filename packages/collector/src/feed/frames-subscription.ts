@@ -9,7 +9,7 @@
  *
  * The link of a view is used for nothing else, so every refusal and drop on it is about this.
  */
-import type { FrameHandler, FrameSource, NatsLink } from '@leadsman/link';
+import { type FrameHandler, type FrameSource, type NatsLink, natsSource } from '@leadsman/link';
 import { keyframeIntervalMs } from '@leadsman/wire';
 
 /** Asked again and no refusal for as long: granted. */
@@ -23,7 +23,7 @@ export class FramesSubscription implements FrameSource {
   readonly #link: NatsLink;
   readonly #nowMs: () => number;
   #onFrame: FrameHandler | undefined;
-  #undo: (() => void) | undefined;
+  #source: FrameSource | undefined;
   #unwatch: (() => void) | undefined;
   #timer: NodeJS.Timeout | undefined;
   #errors = 0;
@@ -93,13 +93,14 @@ export class FramesSubscription implements FrameSource {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     this.#unwatch?.();
-    this.#undo?.();
+    await this.#source?.close();
   }
 
   #subscribe(): void {
-    this.#undo = this.#link.subscribe(this.subject, (bytes) => {
+    this.#source = natsSource(this.#link, this.subject);
+    this.#source.start((frame, waitedMs) => {
       this.#delivered++;
-      this.#onFrame?.(bytes, this.#link.lagMs);
+      this.#onFrame?.(frame, waitedMs);
     });
   }
 
@@ -109,7 +110,7 @@ export class FramesSubscription implements FrameSource {
       this.#isRefused = false;
       return;
     }
-    this.#undo?.();
+    void this.#source?.close();
     this.#subscribe();
     this.#isAsked = true;
   }

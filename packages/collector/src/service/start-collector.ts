@@ -6,12 +6,12 @@
  */
 import { randomBytes } from 'node:crypto';
 import { natsOptionsFrom } from '@leadsman/link';
-import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
+import { createAdmin, type Logger, monotonicMs, registerReadCounters } from '@leadsman/service';
 import { formatHostPort } from '@leadsman/wire';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { CollectorCore } from '../collector-core.ts';
 import type { FeedConfig } from '../feed/feed-config.ts';
-import { registerCollectorMetrics, registerReadCounters } from '../metrics.ts';
+import { registerCollectorMetrics } from '../metrics.ts';
 import { createView, type FeedState, feedState } from '../view/layout.ts';
 import { Departures } from '../watch/departures.ts';
 import { WatchServer } from '../watch/watch-server.ts';
@@ -135,7 +135,7 @@ function feedConfigOf(config: CollectorConfig): FeedConfig {
 }
 
 function registerWatchMetrics(registry: Registry, server: WatchServer): void {
-  registerReadCounters(registry, [
+  registerReadCounters(registry, 'collector', [
     ['watch_frames_total', 'Frames sent to watchers.', () => server.counters.frames],
     ['watch_frame_bytes_total', 'Their bytes.', () => server.counters.frameBytes],
     ['watch_lags_total', 'Times a watcher was still busy.', () => server.counters.lags],

@@ -18,17 +18,17 @@ const drops: readonly [keyof PushCounters, string][] = [
 
 /** Registers `leadsman_<process>_push_…`. */
 export function registerPushMetrics(registry: Registry, process: string, sink: GrpcSink): void {
-  const prefix = `leadsman_${process}_push`;
+  const owner = `${process}_push`;
   const registers = [registry];
   registerCounted(registry, {
-    prefix,
+    owner,
     counters,
     drops,
     dropsHelp: 'Frames dropped, by why.',
     read: (key) => sink.counters[key],
   });
   new Gauge({
-    name: `${prefix}_streams`,
+    name: `leadsman_${owner}_streams`,
     help: 'Collectors that answer now.',
     registers,
     collect() {

@@ -27,17 +27,17 @@ const drops: readonly [keyof NatsCounters, string][] = [
 
 /** Registers `leadsman_<process>_nats_…`. */
 export function registerNatsMetrics(registry: Registry, process: string, link: NatsLink): void {
-  const prefix = `leadsman_${process}_nats`;
+  const owner = `${process}_nats`;
   const registers = [registry];
   registerCounted(registry, {
-    prefix,
+    owner,
     counters,
     drops,
     dropsHelp: 'Messages dropped, by why.',
     read: (key) => link.counters[key],
   });
   new Gauge({
-    name: `${prefix}_connected`,
+    name: `leadsman_${owner}_connected`,
     help: '1 while there is a connection.',
     registers,
     collect() {
@@ -45,7 +45,7 @@ export function registerNatsMetrics(registry: Registry, process: string, link: N
     },
   });
   new Gauge({
-    name: `${prefix}_round_trip_seconds`,
+    name: `leadsman_${owner}_round_trip_seconds`,
     help: 'Round trip of the latest ping; NaN before the first.',
     registers,
     collect() {
