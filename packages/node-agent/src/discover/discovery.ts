@@ -6,6 +6,7 @@
  */
 import { type KubeClient, Reflector } from '@leadsman/kube';
 import type { LinkLogger } from '@leadsman/link';
+import { registerReadCounters } from '@leadsman/service';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { type PodFacts, podFacts } from './pod-facts.ts';
 import type { PodScrapes } from './pod-scrapes.ts';
@@ -93,15 +94,13 @@ export function registerDiscoveryMetrics(
       this.set(scrapes.size);
     },
   });
-  new Counter({
-    name: 'leadsman_node_agent_refused_scrape_targets_total',
-    help: 'Targets not scraped: no room, or an address or engine that cannot be used.',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(scrapes.refusedTargets);
-    },
-  });
+  registerReadCounters(registry, 'node_agent', [
+    [
+      'refused_scrape_targets_total',
+      'Targets not scraped: no room, or an address or engine that cannot be used.',
+      () => scrapes.refusedTargets,
+    ],
+  ]);
   new Counter({
     name: 'leadsman_node_agent_scrapes_total',
     help: 'Scrapes by this agent, by their outcome.',

@@ -2,7 +2,8 @@
  * The picker's own metrics, summed over its threads. The numbers lie in memory that the threads
  * write; they are read when somebody scrapes. No label comes out of a request.
  */
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { type ReadCounter, registerReadCounters } from '@leadsman/service';
+import { Gauge, type Registry } from 'prom-client';
 import { type CounterName, type Counters, counterNames } from '../ext-proc/counters.ts';
 import type { PoolStatus } from '../pool/pool-registry.ts';
 
@@ -32,32 +33,33 @@ const help: Partial<Record<CounterName, string>> = {
 
 /** Adds all of them to `registry`. */
 export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers): void {
-  for (const name of counterNames) {
-    const text = help[name] ?? `${name.replaceAll('_', ' ')}, since the start.`;
-    counter(registry, `leadsman_picker_${name}_total`, text, () => {
-      let sum = 0;
-      for (const counters of numbers.counters) sum += counters.get(name);
-      return sum;
-    });
-  }
+  registerReadCounters(registry, 'picker', counterNames.map(ofThreads(numbers)));
+  registerReadCounters(registry, 'picker', [
+    [
+      'thread_restarts_total',
+      'Threads started again after a fault.',
+      () => numbers.threads.restarts,
+    ],
+    [
+      'thread_hangs_total',
+      'Threads that hung, and were ended to be started again.',
+      () => numbers.threads.hangs,
+    ],
+    [
+      'collector_restarts_total',
+      'Collector threads started again after a fault.',
+      () => numbers.collectorRestarts(),
+    ],
+    [
+      'endpoints_dropped_total',
+      'Times that an endpoint was beyond --endpoints-max.',
+      () => numbers.endpointsDropped(),
+    ],
+  ]);
   gauge(registry, 'leadsman_picker_threads', 'ext_proc threads that run.', () => {
     return numbers.threads.running;
   });
-  const restartsText = 'Threads started again after a fault.';
-  counter(registry, 'leadsman_picker_thread_restarts_total', restartsText, () => {
-    return numbers.threads.restarts;
-  });
-  const hangsText = 'Threads that hung, and were ended to be started again.';
-  counter(registry, 'leadsman_picker_thread_hangs_total', hangsText, () => numbers.threads.hangs);
   busyThreads(registry, numbers);
-  const collectorText = 'Collector threads started again after a fault.';
-  counter(registry, 'leadsman_picker_collector_restarts_total', collectorText, () => {
-    return numbers.collectorRestarts();
-  });
-  const droppedText = 'Times that an endpoint was beyond --endpoints-max.';
-  counter(registry, 'leadsman_picker_endpoints_dropped_total', droppedText, () => {
-    return numbers.endpointsDropped();
-  });
   gauge(registry, 'leadsman_picker_ready', '1 while traffic should come here.', () => {
     return numbers.notReady() === undefined ? 1 : 0;
   });
@@ -78,16 +80,13 @@ export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers
   });
 }
 
-function counter(registry: Registry, name: string, text: string, value: () => number): void {
-  const metric = new Counter({
-    name,
-    help: text,
-    registers: [registry],
-    collect() {
-      metric.reset();
-      metric.inc(value());
-    },
-  });
+/** A counter of the threads, summed over them. */
+function ofThreads(numbers: PickerNumbers): (name: CounterName) => ReadCounter {
+  return (name) => {
+    const text = help[name] ?? `${name.replaceAll('_', ' ')}, since the start.`;
+    const sum = () => numbers.counters.reduce((total, counters) => total + counters.get(name), 0);
+    return [`${name}_total`, text, sum];
+  };
 }
 
 function gauge(registry: Registry, name: string, text: string, value: () => number): void {

@@ -1,4 +1,5 @@
 /** What the scheduling of a picker shows on `/metrics`: sums over the workers, pools as labels. */
+import { registerReadCounters } from '@leadsman/service';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SchedulingHub } from './scheduling-hub.ts';
 import type { PoolSnapshot } from './worker-messages.ts';
@@ -153,18 +154,12 @@ function registerReplicas(registry: Registry, hub: SchedulingHub, clock: () => n
 }
 
 function single(registry: Registry, name: string, help: string, read: () => number): void {
-  const options = { name: `leadsman_picker_${name}`, help, registers: [registry] };
   if (name.endsWith('_total')) {
-    const counter: Counter = new Counter({
-      ...options,
-      collect(): void {
-        counter.reset();
-        counter.inc(read());
-      },
-    });
-  } else {
-    const gauge: Gauge = new Gauge({ ...options, collect: (): void => gauge.set(read()) });
+    registerReadCounters(registry, 'picker', [[name, help, read]]);
+    return;
   }
+  const options = { name: `leadsman_picker_${name}`, help, registers: [registry] };
+  const gauge: Gauge = new Gauge({ ...options, collect: (): void => gauge.set(read()) });
 }
 
 /** Pools as one worker sees them: all read the same view. */
