@@ -52,7 +52,7 @@ const bans: readonly Ban[] = [
 const mayImport: Record<string, readonly string[]> = {
   wire: [],
   service: [],
-  kube: [],
+  kube: ['service'],
   scrape: ['wire'],
   link: ['wire', 'service'],
   sidecar: ['wire', 'service', 'link', 'scrape'],
