@@ -14,31 +14,31 @@ import {
   registerCollectorMetrics,
   startEmbeddedCollector,
 } from '@leadsman/collector';
-import { feedState } from '@leadsman/collector/view/layout';
-import { ViewReader } from '@leadsman/collector/view/view-reader';
+import { Counters } from '@leadsman/ext-proc/counters';
+import { startHealthServer } from '@leadsman/ext-proc/health/health-server';
+import { HealthState } from '@leadsman/ext-proc/health/health-state';
+import { SharedRequests } from '@leadsman/ext-proc/in-flight/shared-requests';
 import { connectNats, type NatsLink, natsOptionsFrom, registerNatsMetrics } from '@leadsman/link';
+import { natsReplicaTransport } from '@leadsman/scheduling/hub/replica/replica-transport';
+import { SchedulingHub } from '@leadsman/scheduling/hub/scheduling-hub';
+import { registerSchedulingMetrics } from '@leadsman/scheduling/hub/scheduling-metrics';
+import { ConfigSource } from '@leadsman/scheduling/hub/strategy-file/config-source';
+import { InFlightField, InFlightTable } from '@leadsman/scheduling/shared/in-flight-table';
 import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
+import { feedState } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
 import type { Registry } from 'prom-client';
 import { registerPickerMetrics } from './admin/metrics.ts';
 import { addPickerRoutes } from './admin/routes.ts';
-import { ConfigSource } from './config/config-source.ts';
-import type { PickerConfig } from './config.ts';
-import { Counters } from './ext-proc/counters.ts';
+import type { PickerConfig } from './config/picker-config.ts';
 import { feedOf } from './feed.ts';
-import { startHealthServer } from './health/health-server.ts';
-import { HealthState } from './health/health-state.ts';
-import { SharedRequests } from './in-flight/shared-requests.ts';
-import { InFlightField, InFlightTable } from './in-flight/table.ts';
+import { openMembership } from './open-membership.ts';
 import { EndpointIndex } from './pool/endpoint-index.ts';
-import { openMembership } from './pool/open-membership.ts';
 import { PoolRegistry } from './pool/pool-registry.ts';
 import { Readiness } from './readiness.ts';
-import { natsReplicaTransport } from './scheduling/replica/replica-transport.ts';
-import { SchedulingHub } from './scheduling/scheduling-hub.ts';
-import { registerSchedulingMetrics } from './scheduling/scheduling-metrics.ts';
 import { openSharedMemory } from './shared-memory.ts';
 import { Teardown } from './teardown.ts';
-import { loadIdentity, watchIdentity } from './tls/identity.ts';
+import { openIdentity } from './tls/identity.ts';
 import { ExtProcThreads } from './workers/ext-proc-threads.ts';
 import type { SharedMemory } from './workers/messages.ts';
 import { PoolBroadcast } from './workers/pool-broadcast.ts';
@@ -88,8 +88,14 @@ async function start(
   const source = new ConfigSource({ file, strategy, staleAfterMs });
   const loaded = await source.load();
   const shared = openSharedMemory({ ...config, prefixIndex: loaded.config.prefixIndex });
-  const files = { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile };
-  const identity = config.tls ? await loadIdentity(files, deps.unixMs()) : undefined;
+  const identity = config.tls
+    ? await openIdentity({
+        certFile: config.tlsCertFile,
+        keyFile: config.tlsKeyFile,
+        unixMs: deps.unixMs(),
+        logger,
+      })
+    : undefined;
   const inFlight = new InFlightTable(shared.inFlight, shared.inFlightShape, -1);
   const requests = (index: number) => inFlight.total(index, InFlightField.requests);
   const replicaName = config.replicaName || config.podName || randomName(deps.random);
@@ -134,7 +140,7 @@ async function start(
   const threads: ExtProcThreads = new ExtProcThreads({
     config,
     shared,
-    identity,
+    identity: identity?.first,
     scheduling: () => hub.config,
     pools: () => pools.updates(),
     onScheduling: (worker, message) => hub.receive(worker, message),
@@ -163,16 +169,8 @@ async function start(
   teardown.add(() => threads.stop());
   const port = await threads.start();
   listening('ext_proc', `${config.extProcHost}:${port}`);
-  const stopWatching =
-    identity &&
-    watchIdentity(files, identity, {
-      onChange: (changed) => {
-        logger.info('serving with a new certificate');
-        threads.setIdentity(changed);
-      },
-      onError: (error) => logger.error({ err: error }, 'new certificate cannot be used'),
-    });
-  teardown.add(async () => stopWatching?.());
+  identity?.follow((changed) => threads.setIdentity(changed));
+  teardown.add(async () => identity?.stop());
 
   const health = new HealthState();
   const healthServer = await startHealthServer(
