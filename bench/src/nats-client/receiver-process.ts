@@ -1,6 +1,6 @@
 /** Receives for a while and tells what it cost: the clients differ, the handler does not. */
-import { BatchedWakeup } from '@leadsman/collector/feed/batched-wakeup';
 import { connectNats } from '@leadsman/link';
+import { BatchedWakeup } from '@leadsman/service';
 import { connect } from '@nats-io/transport-node';
 import type { ReceiverTask } from './messages.ts';
 

@@ -1,4 +1,14 @@
 export * from './agent/agent-sink.ts';
+export {
+  agentFramesPath,
+  type FrameAnswer,
+  frameContentType,
+} from './agent/frame-stream.ts';
+export {
+  type FrameStreamServer,
+  type FrameStreamServerOptions,
+  serveFrameStreams,
+} from './agent/frame-stream-server.ts';
 export * from './frame-port.ts';
 export * from './grpc/feed-server.ts';
 export {

@@ -12,9 +12,9 @@ import {
   type NatsLink,
   type WatchCall,
 } from '@leadsman/link';
+import { BatchedWakeup } from '@leadsman/service';
 import { allFramesSubject, formatHostPort } from '@leadsman/wire';
 import { RemoteFeed } from '../watch/remote-feed.ts';
-import { BatchedWakeup } from './batched-wakeup.ts';
 import { DirectPresence } from './direct-presence.ts';
 import type { FeedConfig } from './feed-config.ts';
 import { FramesSubscription } from './frames-subscription.ts';
