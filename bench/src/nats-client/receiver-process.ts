@@ -4,7 +4,7 @@ import { BatchedWakeup } from '@leadsman/service';
 import { connect } from '@nats-io/transport-node';
 import type { ReceiverTask } from './messages.ts';
 
-/** What a collector's thread sleeps, and a collector's socket rests, ms. */
+/** What a collector's thread sleeps, ms. */
 const gatherMs = 8;
 /** Enough for the runtime to compile what is hot. */
 const warmUpMs = 4_000;
@@ -24,11 +24,7 @@ if (task.reading.startsWith('plain')) {
   const connection = await connect({ servers: [task.url], noAsyncTraces: true });
   connection.subscribe('bench.>', { callback: (_, message) => handler(message.data) });
 } else {
-  const readEveryMs = task.reading === 'own, resting' ? gatherMs : 0;
-  connectNats({ servers: [task.url], name: 'receiver', bounds: { readEveryMs } }).subscribe(
-    'bench.>',
-    handler,
-  );
+  connectNats({ servers: [task.url], name: 'receiver' }).subscribe('bench.>', handler);
 }
 process.on('disconnect', () => process.exit(0));
 setTimeout(

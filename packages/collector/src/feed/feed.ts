@@ -52,9 +52,7 @@ export class Feed {
     this.#deps = deps;
     const { logger, nowMs, random } = deps;
     if (config.nats !== undefined) {
-      // A process with other work must not sleep; its NATS socket alone rests.
-      const bounds = { readEveryMs: deps.sleeps ? 0 : gatherMs, ...config.nats.options.bounds };
-      this.nats = connectNats({ ...config.nats.options, bounds, logger, nowMs, random });
+      this.nats = connectNats({ ...config.nats.options, logger, nowMs, random });
       const subject = allFramesSubject(config.nats.subjectPrefix);
       this.#frames = new FramesSubscription(this.nats, subject, nowMs);
       this.#sources.push(this.#frames);
