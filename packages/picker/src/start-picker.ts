@@ -107,7 +107,7 @@ async function start(
 
   const collector = startEmbeddedCollector({
     view: shared.view,
-    feed: feedOf(config, replicaName),
+    feed: feedOf(config, replicaName, deps.env),
     expireAfterMs: config.expireAfterMs,
     logLevel: config.logLevel,
     logger,

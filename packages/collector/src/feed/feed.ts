@@ -3,6 +3,7 @@
  * once do no harm: the newest report wins whatever way it came.
  */
 import {
+  type Authorizer,
   connectNats,
   type FeedServer,
   type FrameHandler,
@@ -15,8 +16,9 @@ import {
 import { BatchedWakeup } from '@leadsman/service';
 import { allFramesSubject, formatHostPort } from '@leadsman/wire';
 import { RemoteFeed } from '../watch/remote-feed.ts';
+import { callerCheck } from './caller-check.ts';
 import { DirectPresence } from './direct-presence.ts';
-import type { FeedConfig } from './feed-config.ts';
+import type { FeedConfig, TokenConfig } from './feed-config.ts';
 import { FramesSubscription } from './frames-subscription.ts';
 
 /**
@@ -46,6 +48,7 @@ export class Feed {
   readonly #sources: FrameSource[] = [];
   readonly #frames: FramesSubscription | undefined;
   readonly #presence = new DirectPresence();
+  #check: Promise<Authorizer> | undefined;
 
   constructor(config: FeedConfig, deps: FeedDeps) {
     this.#config = config;
@@ -59,7 +62,13 @@ export class Feed {
     }
     if (config.direct !== undefined) {
       const { watch } = deps;
-      this.direct = grpcFrameServer({ ...config.direct, logger, ...(watch ? { watch } : {}) });
+      const { tokens, ...listener } = config.direct;
+      this.direct = grpcFrameServer({
+        ...listener,
+        logger,
+        ...(tokens && { authorize: (token) => this.#believes(tokens, token) }),
+        ...(watch && { watch }),
+      });
       this.#sources.push(this.direct);
     }
     if (config.remote !== undefined) {
@@ -68,7 +77,7 @@ export class Feed {
     }
   }
 
-  /** Begins to call `onFrame`. Rejects when the direct listener's port cannot be had. */
+  /** Begins to call `onFrame`. Rejects when no caller could be believed, or when the direct listener's port cannot be had. */
   async start(onFrame: FrameHandler): Promise<void> {
     const wakeup = this.#deps.sleeps ? new BatchedWakeup(gatherMs, this.#deps.nowMs) : undefined;
     const handler: FrameHandler = (frame, waitedMs) => {
@@ -77,6 +86,8 @@ export class Feed {
     };
     for (const source of this.#sources) source.start(handler);
     if (this.direct === undefined || this.#config.direct === undefined) return;
+    const { tokens } = this.#config.direct;
+    if (tokens !== undefined) await this.#checkOf(tokens);
     const port = await this.direct.listen();
     this.#presence.listening(this.#deps.nowMs());
     this.directAddress = formatHostPort(this.#config.direct.host, port);
@@ -105,6 +116,15 @@ export class Feed {
   /** What only an operator can mend; `undefined` when nothing. */
   get problem(): string | undefined {
     return this.#frames?.problem;
+  }
+
+  async #believes(tokens: TokenConfig, token: string): Promise<boolean> {
+    return (await this.#checkOf(tokens))(token);
+  }
+
+  #checkOf(tokens: TokenConfig): Promise<Authorizer> {
+    this.#check ??= callerCheck(tokens, this.#deps);
+    return this.#check;
   }
 
   async close(): Promise<void> {
