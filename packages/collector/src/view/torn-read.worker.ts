@@ -6,9 +6,9 @@
  * sequence by two afterwards: the fault that the test must be able to see.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { metricsCount } from '@leadsman/wire';
+import { copyReport, metricsCount } from '@leadsman/wire';
 import { sampleWords } from '../sample-report.ts';
-import { bodyWord, bodyWords, copyReport, headerWord, ViewMemory } from './layout.ts';
+import { bodyWord, bodyWords, headerWord, ViewMemory } from './layout.ts';
 import { ViewReader } from './view-reader.ts';
 import { ViewWriter } from './view-writer.ts';
 
