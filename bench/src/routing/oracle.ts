@@ -21,6 +21,8 @@ export class OraclePolicy implements Policy {
   readonly #random: SeededRandom;
   #outputTokens = outputGuess * outputGuessWeight;
   #finished = outputGuessWeight;
+  #hitTokens = 0;
+  #promptTokens = 1;
 
   constructor(options: PolicyOptions) {
     this.#coming = Array.from({ length: options.pods }, () => new Map());
@@ -51,6 +53,8 @@ export class OraclePolicy implements Policy {
       bestUncached = uncached;
     }
     this.#uncachedOf.set(request.id, bestUncached);
+    this.#hitTokens += request.promptTokens - bestUncached;
+    this.#promptTokens += request.promptTokens;
     this.#count(request, best, 1);
     return best;
   }
@@ -102,7 +106,11 @@ export class OraclePolicy implements Policy {
     const freedPerMs = inside.contextTokens / (output * stepMs);
     const roomMs = overflow > 0 ? (overflow * this.#blockTokens) / Math.max(1e-3, freedPerMs) : 0;
     const ownMs = queuedMs + roomMs + prefillMs + output * stepMs;
-    return (ownMs + prefillMs * others + output * perTokenMs * others) / p.speed;
+    // A full cache gives up something for each new block. How likely that would have been of use
+    // again is taken from how often this is so.
+    const evictedMs = (prefillMs * this.#hitTokens) / this.#promptTokens;
+    const harmMs = (prefillMs + evictedMs + output * perTokenMs) * others;
+    return (ownMs + evictedMs + harmMs) / p.speed;
   }
 
   #count({ blocks }: RoutingRequest, pod: number, change: 1 | -1): void {

@@ -8,7 +8,7 @@
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import type { SchedulingConfig } from '@leadsman/picker';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import { type PolicyName, policyNames } from '../policies.ts';
 import { type Cell, type CellShape, runCell } from './cell.ts';
 import { demandOf } from './demand.ts';
