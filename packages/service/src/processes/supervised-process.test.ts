@@ -35,7 +35,8 @@ function setup(greetings: FixtureOrder[] = []) {
   const heard: FixtureMessage[] = [];
   const exits: number[] = [];
   const waits: string[] = [];
-  const child = new SupervisedProcess<FixtureStart, FixtureOrder, FixtureMessage>({
+  type Child = SupervisedProcess<FixtureStart, FixtureOrder, FixtureMessage>;
+  const child: Child = new SupervisedProcess({
     name: 'child',
     entry: new URL('./fixture/child.ts', import.meta.url),
     nodeOptions: [],
