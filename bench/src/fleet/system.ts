@@ -52,7 +52,7 @@ export class FleetSystem {
 
   private constructor(
     options: FleetOptions,
-    view: SharedArrayBuffer,
+    view: ArrayBufferLike,
     collector: EmbeddedCollector,
     brokers: Brokers | undefined,
     picker: PickerUnderLoad | undefined,

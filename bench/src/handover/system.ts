@@ -57,7 +57,7 @@ export class HandoverSystem {
     collector: EmbeddedCollector;
     engines: EngineProcess;
     agent: ServiceProcess;
-    view: SharedArrayBuffer;
+    view: ArrayBufferLike;
   }) {
     const { options, brokers, engines, agent } = parts;
     this.#options = options;

@@ -7,7 +7,7 @@ it('waits for threads and membership without limit, for the view only so long', 
   const readiness = new Readiness({
     membership: () => state.membership,
     viewSynced: () => state.view,
-    threadsServing: () => state.threads,
+    workersServing: () => state.threads,
     nowMs: () => nowMs,
     readyAfterMs: 500,
   });

@@ -25,7 +25,7 @@ const shown: readonly [number, string, string][] = [
 ];
 
 export interface EndpointMetricsOptions {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   staleAfterMs: number;
   nowMs: () => number;
 }

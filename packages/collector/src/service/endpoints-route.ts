@@ -13,7 +13,7 @@ import { endpointJson } from '../view/endpoint-json.ts';
 import { ViewReader } from '../view/view-reader.ts';
 
 export interface EndpointsRouteOptions {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   staleAfterMs: number;
   nowMs: () => number;
   feed: () => string;

@@ -8,7 +8,7 @@ import type { MembershipSource } from './membership.ts';
 import { ViewSource } from './view-source.ts';
 
 export interface MembershipDeps {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   logger: Logger;
   registry: Registry;
   random: () => number;

@@ -6,11 +6,15 @@
  * main thread, and plain Int32 loads of other threads never tear; a worker may read a word a few
  * microseconds late, which is nothing beside the 20 ms between two messages of a replica.
  */
+import { type AllocateShared, allocateInProcess } from '@leadsman/service/processes/shared-memory';
 import { InFlightField, type InFlightTable, inFlightFields } from '../in-flight/table.ts';
 
 /** Words of the remote part: the fields of the in-flight table by endpoint. */
-export function createRemoteBuffer(endpointsMax: number): SharedArrayBuffer {
-  return new SharedArrayBuffer((endpointsMax * inFlightFields + remoteHeaderWords) * 4);
+export function createRemoteBuffer(
+  endpointsMax: number,
+  allocate: AllocateShared = allocateInProcess,
+): ArrayBufferLike {
+  return allocate((endpointsMax * inFlightFields + remoteHeaderWords) * 4);
 }
 
 /** Words before the endpoints' ones: live replicas besides this one, share delay in ms. */
@@ -26,7 +30,7 @@ export class Ledger {
   readonly remote: Int32Array;
   readonly #header: Int32Array;
 
-  constructor(inFlight: InFlightTable, remote: SharedArrayBuffer) {
+  constructor(inFlight: InFlightTable, remote: ArrayBufferLike) {
     this.own = inFlight.totals;
     this.#header = new Int32Array(remote, 0, remoteHeaderWords);
     this.remote = new Int32Array(remote, remoteHeaderWords * 4);

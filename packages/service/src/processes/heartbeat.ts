@@ -21,14 +21,17 @@ export function createHeartbeat(allocate: AllocateShared): ArrayBufferLike {
   return allocate(words * Float64Array.BYTES_PER_ELEMENT);
 }
 
-/** Beats until the process ends, or the returned function is called. */
+/** Beats, at once and until the process ends, or the returned function is called. */
 export function startHeartbeat(memory: ArrayBufferLike): () => void {
   const values = new Float64Array(memory, 0, words);
   values.fill(0);
-  const timer = setInterval(() => {
-    values[word.beats]! += 1;
+  const beat = () => {
     values[word.idleMs] = performance.eventLoopUtilization().idle;
-  }, beatIntervalMs);
+    values[word.beats]! += 1;
+  };
+  // The first one says that the start is over.
+  beat();
+  const timer = setInterval(beat, beatIntervalMs);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -32,6 +32,7 @@ function setup(greetings: FixtureOrder[] = []) {
   const memory = SharedMemory.create('test');
   const words = new Int32Array(memory.allocate(64));
   const heartbeat = new HeartbeatReader(createHeartbeat(memory.allocate));
+  const watchdog = new Watchdog();
   const heard: FixtureMessage[] = [];
   const exits: number[] = [];
   const waits: string[] = [];
@@ -43,6 +44,7 @@ function setup(greetings: FixtureOrder[] = []) {
     memory,
     start: () => ({ name: `start-${child.restarts}` }),
     greetings: () => greetings,
+    onStart: (pid) => watchdog.begin(0, pid, () => heartbeat.beats),
     onMessage: (message) => heard.push(message),
     onExit: () => exits.push(exits.length),
     wait: { next: () => waits.push('next'), reset: () => {} },
@@ -55,7 +57,7 @@ function setup(greetings: FixtureOrder[] = []) {
   child.begin();
   const started = () => heard.filter(({ type }) => type === 'started').length;
   const done = () => heard.filter(({ type }) => type === 'done').length;
-  return { child, words, heartbeat, heard, exits, waits, started, done };
+  return { child, words, heartbeat, watchdog, heard, exits, waits, started, done };
 }
 
 describe('a supervised process', () => {
@@ -110,10 +112,8 @@ describe('a supervised process', () => {
   });
 
   it.each(['spin', 'sleep'] as const)('is found to hang: %s', async (order) => {
-    const { child, heartbeat, started } = setup([order]);
+    const { child, watchdog, started } = setup([order]);
     await until(() => started() === 1);
-    const watchdog = new Watchdog();
-    watchdog.begin(0, child.pid!, () => heartbeat.beats);
     const timer = setInterval(() => {
       for (const _ of watchdog.look()) child.kill();
     }, lookIntervalMs);
@@ -122,10 +122,8 @@ describe('a supervised process', () => {
   });
 
   it('is found to hang when it is stopped, and has lived until then', async () => {
-    const { child, heartbeat, started } = setup();
+    const { child, heartbeat, watchdog, started } = setup();
     await until(() => started() === 1);
-    const watchdog = new Watchdog();
-    watchdog.begin(0, child.pid!, () => heartbeat.beats);
     const found: number[] = [];
     const timer = setInterval(() => found.push(...watchdog.look()), lookIntervalMs);
     stops.push(async () => clearInterval(timer));

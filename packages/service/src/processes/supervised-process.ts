@@ -30,6 +30,8 @@ export interface SupervisedOptions<Start, ToChild, FromChild> {
   start(): Start;
   /** What the child is told next, made anew for each start. */
   greetings(): readonly ToChild[];
+  /** It was started. */
+  onStart?(pid: number): void;
   onMessage(message: FromChild): void;
   /** It ended unasked; called before it is started again. */
   onExit(): void;
@@ -84,15 +86,21 @@ export class SupervisedProcess<Start, ToChild, FromChild> {
     clearTimeout(this.#timer);
   }
 
-  /** Ends the child at once, for good. */
-  async stop(): Promise<void> {
+  /**
+   * Ends the child for good: at once, or, with `last`, when it has done what that message asks of
+   * it, within `graceMs`.
+   */
+  async stop(last?: { message: ToChild; graceMs: number }): Promise<void> {
     this.#stopping = true;
     clearTimeout(this.#timer);
     const child = this.#child;
     if (child === undefined) return;
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    child.kill('SIGKILL');
+    if (last === undefined) child.kill('SIGKILL');
+    else this.post(last.message);
+    const timer = setTimeout(() => child.kill('SIGKILL'), last?.graceMs ?? 0);
     await ended;
+    clearTimeout(timer);
   }
 
   #spawn(): void {
@@ -120,6 +128,7 @@ export class SupervisedProcess<Start, ToChild, FromChild> {
       // One that could not be started does not exit.
       if (child.pid === undefined) end(null, null);
     });
+    if (child.pid !== undefined) this.#options.onStart?.(child.pid);
     child.send(this.#options.start() as object, ignore);
     for (const message of this.#options.greetings()) this.post(message);
   }

@@ -6,6 +6,8 @@ function setup() {
   const process = { beats: 0, state: { state: 'R', cpuMs: 0 } as ProcessState | undefined };
   const watchdog = new Watchdog(() => process.state);
   watchdog.begin(0, 1, () => process.beats);
+  process.beats++;
+  watchdog.look();
   /** Looks that it takes to find it, at most `most`. */
   const looks = (most: number, each: () => void = () => {}): number | undefined => {
     for (let look = 1; look <= most; look++) {
@@ -49,6 +51,20 @@ it('waits as long for one of which nothing is known', () => {
   const { process, looks } = setup();
   process.state = undefined;
   expect(looks(1_000)! * lookIntervalMs).toBeGreaterThan(5_000);
+});
+
+it('lets a process start for longer, but not stand still', () => {
+  const process = { state: 'S', cpuMs: 0 };
+  const watchdog = new Watchdog(() => process);
+  watchdog.begin(0, 1, () => 0);
+  let looks = 1;
+  while (watchdog.look().length === 0) looks++;
+  expect(looks * lookIntervalMs).toBeGreaterThanOrEqual(30_000);
+  watchdog.begin(0, 1, () => 0);
+  process.state = 'T';
+  looks = 1;
+  while (watchdog.look().length === 0) looks++;
+  expect(looks * lookIntervalMs).toBeLessThanOrEqual(200);
 });
 
 it('names each process once, and none that ended', () => {

@@ -14,7 +14,8 @@
  * ```
  *
  * It hangs when charged with {@link chargeMaxMs}, or silent for {@link silentMaxMs} whatever the
- * kernel says. All times are counted in looks, so a parent that stood still itself accuses nobody.
+ * kernel says. Until its first beat a process is starting, which is work in one turn: then it hangs
+ * when it is stopped, or after {@link startMaxMs}. All times are counted in looks, so a parent that stood still itself accuses nobody.
  */
 import { readFileSync } from 'node:fs';
 
@@ -26,6 +27,7 @@ const patienceLooks = 2;
 /** With patience and a look's distance within a second; a large body takes a tenth of it. */
 const chargeMaxMs = 700;
 const silentMaxMs = 10_000;
+const startMaxMs = 30_000;
 
 /** What the kernel says of a process. */
 export interface ProcessState {
@@ -39,6 +41,7 @@ interface Watched {
   pid: number;
   beats: () => number;
   seen: number;
+  hasBeaten: boolean;
   silentLooks: number;
   chargedMs: number;
   cpuMs: number;
@@ -52,10 +55,10 @@ export class Watchdog {
     this.#stateOf = stateOf;
   }
 
-  /** The process beats from now on. `id` is any number of the caller's. */
+  /** The process was started, and will beat. `id` is any number of the caller's. */
   begin(id: number, pid: number, beats: () => number): void {
     this.#watched.set(id, {
-      ...{ pid, beats, seen: beats(), silentLooks: 0 },
+      ...{ pid, beats, seen: beats(), hasBeaten: false, silentLooks: 0 },
       ...{ chargedMs: 0, cpuMs: Number.NaN },
     });
   }
@@ -78,6 +81,7 @@ export class Watchdog {
     const beats = watched.beats();
     if (beats !== watched.seen) {
       watched.seen = beats;
+      watched.hasBeaten = true;
       watched.silentLooks = 0;
       watched.chargedMs = 0;
       watched.cpuMs = Number.NaN;
@@ -94,7 +98,9 @@ export class Watchdog {
       }
       watched.cpuMs = state.cpuMs;
     }
-    return watched.chargedMs >= chargeMaxMs || watched.silentLooks * lookIntervalMs >= silentMaxMs;
+    const silentMs = watched.silentLooks * lookIntervalMs;
+    if (!watched.hasBeaten) return silentMs >= startMaxMs;
+    return watched.chargedMs >= chargeMaxMs || silentMs >= silentMaxMs;
   }
 }
 

@@ -5,7 +5,7 @@ import { remoteHeader, remoteHeaderWords } from '../ledger.ts';
 export class RemoteWords {
   readonly #words: Int32Array;
 
-  constructor(buffer: SharedArrayBuffer) {
+  constructor(buffer: ArrayBufferLike) {
     this.#words = new Int32Array(buffer);
   }
 
