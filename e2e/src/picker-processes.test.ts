@@ -66,6 +66,7 @@ describe.skipIf(!ready)("a picker's processes", () => {
       const restarts = await metric('leadsman_picker_collector_restarts_total');
       const load = startLoad(rig, clients);
       await load.more(20);
+      await waitUntil(() => child('collector') !== undefined, { what: 'a collector' });
       process.kill(child('collector')!, signal);
       await load.more(30);
       await waitUntil(

@@ -16,14 +16,20 @@
  * | heartbeats | workers | the successor begins from 0 |
  */
 
-import { createView } from '@leadsman/collector/view/layout';
+import { counterBytes } from '@leadsman/ext-proc/counters';
+import { createSharedRequestsBuffer } from '@leadsman/ext-proc/in-flight/shared-requests';
+import type { PrefixIndexConfig } from '@leadsman/scheduling/scheduling-config';
+import {
+  createInFlightBuffer,
+  type InFlightShape,
+} from '@leadsman/scheduling/shared/in-flight-table';
+import {
+  createSchedulingMemory,
+  type SchedulingMemory,
+} from '@leadsman/scheduling/shared/shared-memory';
 import { createHeartbeat } from '@leadsman/service/processes/heartbeat';
 import { type AllocateShared, allocateInProcess } from '@leadsman/service/processes/shared-memory';
-import type { PrefixIndexConfig } from './config/scheduling-config.ts';
-import { counterBytes } from './ext-proc/counters.ts';
-import { createSharedRequestsBuffer } from './in-flight/shared-requests.ts';
-import { createInFlightBuffer, type InFlightShape } from './in-flight/table.ts';
-import { createSchedulingMemory, type SchedulingMemory } from './scheduling/shared-memory.ts';
+import { createView } from '@leadsman/view/layout';
 
 export interface SharedMemorySize {
   endpointsMax: number;

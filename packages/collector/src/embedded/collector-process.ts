@@ -2,7 +2,7 @@
 import { createLogger } from '@leadsman/service/log';
 import { monotonicMs } from '@leadsman/service/monotonic';
 import { connectToParent, endOnFault } from '@leadsman/service/processes/parent';
-import { CollectorCore } from '../collector-core.ts';
+import { CollectorCore } from '../core/collector-core.ts';
 import type { CollectorStart, FromCollector, ToCollector } from './process-messages.ts';
 
 /** Distance of two snapshots for metrics. */

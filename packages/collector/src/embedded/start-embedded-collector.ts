@@ -11,10 +11,10 @@ import type { Logger, LogLevel } from '@leadsman/service';
 import type { SharedMemory } from '@leadsman/service/processes/shared-memory';
 import { SupervisedProcess } from '@leadsman/service/processes/supervised-process';
 import { lookIntervalMs, Watchdog } from '@leadsman/service/processes/watchdog';
-import type { CollectorSnapshot } from '../collector-core.ts';
+import { headerWord, ViewMemory } from '@leadsman/view/layout';
+import type { CollectorSnapshot } from '../core/collector-core.ts';
 import type { FeedConfig } from '../feed/feed-config.ts';
 import { expireAfterMsDefault } from '../ingest/fleet.ts';
-import { headerWord, ViewMemory } from '../view/layout.ts';
 import type { CollectorStart, FromCollector, ToCollector } from './process-messages.ts';
 
 export interface EmbeddedCollectorOptions {

@@ -1,10 +1,11 @@
 /** Frames, ages, silence and stalls. */
+
+import { endpointState, staleAfterMsDefault, stateOf } from '@leadsman/view/endpoint-state';
+import { feedState } from '@leadsman/view/layout';
+import { ViewWriter } from '@leadsman/view/writer';
 import { reason } from '@leadsman/wire';
 import { expect, test } from 'vitest';
 import { goneRecord, reportRecord, SampleSender } from '../sample-frame.ts';
-import { endpointState, staleAfterMsDefault, stateOf } from '../view/endpoint-state.ts';
-import { feedState } from '../view/layout.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { setup } from './fleet.fixture.ts';
 import { FrameIngest } from './frame-ingest.ts';
 

@@ -9,10 +9,11 @@
  * `uid` and `port` identify a slot of the view, so a series is always of one incarnation: a pod of
  * a StatefulSet comes back under its old name while the former one may still await its expiry.
  */
+
+import { stateOf } from '@leadsman/view/endpoint-state';
+import { ViewReader } from '@leadsman/view/reader';
 import { metric } from '@leadsman/wire';
 import { Gauge, type Registry } from 'prom-client';
-import { stateOf } from '../view/endpoint-state.ts';
-import { ViewReader } from '../view/view-reader.ts';
 
 const labelNames = ['namespace', 'pod', 'uid', 'port'] as const;
 type Labels = Record<(typeof labelNames)[number], string | number>;

@@ -1,8 +1,9 @@
 /** The membership source that the configuration asks for. */
-import { ViewReader } from '@leadsman/collector/view/view-reader';
+
 import type { Logger } from '@leadsman/service';
+import { ViewReader } from '@leadsman/view/reader';
 import type { Registry } from 'prom-client';
-import type { PickerConfig } from '../config.ts';
+import type { PickerConfig } from '../config/picker-config.ts';
 import { FileSource } from './file-source.ts';
 import type { MembershipSource } from './membership.ts';
 import { ViewSource } from './view-source.ts';

@@ -7,17 +7,17 @@
  * a worker hangs    the watchdog finds it within a second and kills it; then as above
  * ```
  */
+import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
 import { Backoff } from '@leadsman/link';
+import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
+import type { SchedulingFromWorker } from '@leadsman/scheduling/shared/messages';
 import type { Logger } from '@leadsman/service';
 import { HeartbeatReader } from '@leadsman/service/processes/heartbeat';
 import type { SharedMemory } from '@leadsman/service/processes/shared-memory';
 import { SupervisedProcess } from '@leadsman/service/processes/supervised-process';
 import { lookIntervalMs, Watchdog } from '@leadsman/service/processes/watchdog';
-import type { SchedulingConfig } from '../config/scheduling-config.ts';
-import type { PickerConfig } from '../config.ts';
-import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
-import type { PoolUpdate } from '../pool/endpoint.ts';
-import type { SchedulingFromWorker } from '../scheduling/worker-messages.ts';
+import type { PickerConfig } from '../config/picker-config.ts';
 import type { SharedMemorySize } from '../shared-memory.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
 import { extProcOptionsOf } from './worker-options.ts';

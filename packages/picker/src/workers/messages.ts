@@ -2,12 +2,16 @@
  * What the main process and its workers tell each other. Everything here can be cloned; the memory
  * they share is laid out alike on both sides (shared-memory.ts).
  */
+
+import type { ExtProcOptions } from '@leadsman/ext-proc/server/server';
+import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
+import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
+import type {
+  SchedulingFromWorker,
+  SchedulingToWorker,
+} from '@leadsman/scheduling/shared/messages';
 import type { LogLevel } from '@leadsman/service';
-import type { SchedulingConfig } from '../config/scheduling-config.ts';
-import type { ExtProcOptions } from '../ext-proc/server.ts';
-import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
-import type { PoolUpdate } from '../pool/endpoint.ts';
-import type { SchedulingFromWorker, SchedulingToWorker } from '../scheduling/worker-messages.ts';
 import type { SharedMemorySize } from '../shared-memory.ts';
 
 /** The first message to a worker. */
