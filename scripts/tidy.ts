@@ -55,7 +55,7 @@ const mayImport: Record<string, readonly string[]> = {
   kube: [],
   scrape: ['wire'],
   link: ['wire', 'service'],
-  sidecar: ['wire', 'service', 'link', 'scrape'],
+  sidecar: ['wire', 'service', 'link', 'scrape', 'view'],
   'node-agent': ['wire', 'service', 'link', 'scrape', 'kube'],
   view: ['wire'],
   collector: ['wire', 'service', 'link', 'view'],

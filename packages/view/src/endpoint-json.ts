@@ -5,12 +5,13 @@
 import {
   formatHostPort,
   type MetricName,
+  metric,
   metricNames,
   reasonName,
   reportFlag,
 } from '@leadsman/wire';
-import { type EndpointState, endpointState, stateOf } from './endpoint-state.ts';
 import type { ViewReader } from './reader.ts';
+import { type EndpointState, isLoadKnown, stateOf } from './trust.ts';
 
 export type EndpointJson = {
   podUid: string;
@@ -57,7 +58,7 @@ export function endpointJson(
     const value = reader.numberOf(slot, i);
     numbers[name] = Number.isFinite(value) ? value : null;
   }
-  const state = stateOf(reader, slot, nowMs, staleAfterMs);
+  const state = slotState(reader, slot, nowMs, staleAfterMs);
   return {
     podUid: reader.podKey(slot),
     podName: attributes?.podName || null,
@@ -72,7 +73,7 @@ export function endpointJson(
     sleeping: (flags & reportFlag.sleeping) !== 0,
     suspect: (flags & reportFlag.suspect) !== 0,
     reporter: attributes?.reporter || null,
-    ageMs: state === endpointState.unknown ? null : sinceMs(nowMs, reader.measuredAtMs(slot)),
+    ageMs: state === 'unknown' ? null : sinceMs(nowMs, reader.measuredAtMs(slot)),
     receivedMsAgo: sinceMs(nowMs, reader.receivedAtMs(slot)),
     engine: attributes?.engine || null,
     engineVersion: attributes?.engineVersion || null,
@@ -82,6 +83,20 @@ export function endpointJson(
     loraWaiting: attributes?.loraWaiting ?? null,
     ...numbers,
   };
+}
+
+/** The state of a used slot at `nowMs` (`monotonicMs`), by the rule of `trust.ts`. */
+export function slotState(
+  reader: ViewReader,
+  slot: number,
+  nowMs: number,
+  staleAfterMs: number,
+): EndpointState {
+  const known = isLoadKnown(
+    reader.numberOf(slot, metric.runningRequests),
+    reader.numberOf(slot, metric.waitingRequests),
+  );
+  return stateOf(reader.flags(slot), known, nowMs - reader.measuredAtMs(slot), staleAfterMs);
 }
 
 /** Whole ms since `atMs`; never negative. */

@@ -1,7 +1,7 @@
 /** Flags and variables of the collector service. */
 import { adminOptions, natsOptions } from '@leadsman/service';
-import { staleAfterMsDefault } from '@leadsman/view/endpoint-state';
 import { slotsLimit } from '@leadsman/view/layout';
+import { staleAfterMsDefault } from '@leadsman/view/trust';
 import { z } from 'zod';
 import { expireAfterMsDefault } from '../ingest/fleet.ts';
 

@@ -6,6 +6,7 @@
  * between two picks. When loading fails the last good configuration stays.
  */
 
+import { trust } from '@leadsman/view/trust';
 import { PrefixIndex } from '../prefix/prefix-index.ts';
 import type { Random } from '../random.ts';
 import type { SchedulingConfig } from '../scheduling-config.ts';
@@ -14,7 +15,6 @@ import type { InFlightTable } from '../shared/in-flight-table.ts';
 import type { SchedulingFromWorker, SchedulingSnapshot } from '../shared/messages.ts';
 import type { SchedulingMemory } from '../shared/shared-memory.ts';
 import { policiesOf } from './build-policy.ts';
-import { trust } from './candidates/freshness.ts';
 import type { GaugeSource } from './candidates/gauge-source.ts';
 import { isPoolSaturated } from './candidates/saturation.ts';
 import { loadExtension } from './extension/load-extension.ts';

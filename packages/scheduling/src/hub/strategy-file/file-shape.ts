@@ -1,6 +1,7 @@
 /** The form of Leadsman's own strategy file. docs/configuration.md describes it for people. */
+
+import { staleAfterMsDefault } from '@leadsman/view/trust';
 import { z } from 'zod';
-import { staleAfterMsDefault } from '../../worker/candidates/freshness.ts';
 import { saturationLimitsDefault } from '../../worker/candidates/saturation.ts';
 import { objectiveHeaderDefault } from '../../worker/policy/policy.ts';
 

@@ -11,12 +11,19 @@
  * Invariants: `preferred` lists the best trust class that has members, never a mix; the load
  * columns of an endpoint that is not fresh are NaN (its unseen load 0), so no part can use them.
  */
+
+import {
+  isLoadKnown,
+  staleAfterMsDefault,
+  trust,
+  trustClasses,
+  trustOf,
+} from '@leadsman/view/trust';
 import { type Attributes, metric } from '@leadsman/wire';
 import type { Endpoint } from '../../endpoint.ts';
 import { hashText } from '../../prefix/hash-text.ts';
 import { AdapterStates } from './adapter-states.ts';
 import { blankOf, type CandidateColumns, floatColumns } from './candidate-columns.ts';
-import { staleAfterMsDefault, trust, trustClasses, trustOf } from './freshness.ts';
 import type { GaugeSource } from './gauge-source.ts';
 import type { LedgerHistory } from './ledger-history.ts';
 import { reportedLoad } from './reported-load.ts';
@@ -141,7 +148,8 @@ export class CandidateTable implements CandidateColumns {
       const isHeard = slot >= 0 && this.#source.isUsed(slot);
       const flags = isHeard ? this.#source.flags(slot) : 0;
       const ageMs = nowMs - this.measuredAtMs[position]!;
-      const isKnown = isHeard && this.#isLoadKnown(position);
+      const isKnown =
+        isHeard && isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!);
       const found = trustOf(flags, isKnown, ageMs, this.staleAfterMs);
       this.trust[position] = found;
       if (found !== trust.fresh) this.#blank(position);
@@ -182,11 +190,6 @@ export class CandidateTable implements CandidateColumns {
   /** The position of an in-flight index, -1 when it is not a member. */
   positionOf(index: number): number {
     return (this.#positionByIndex[index] ?? 0) - 1;
-  }
-
-  #isLoadKnown(position: number): boolean {
-    const running = this.runningRequests[position]!;
-    return !Number.isNaN(running) || !Number.isNaN(this.waitingRequests[position]!);
   }
 
   /** Makes every part abstain from an endpoint whose numbers are no longer to be believed. */

@@ -5,8 +5,9 @@
  * more wait in its engine, or its fullest rank's KV cache is filled to `kvCacheUsageRatio`. A pool
  * without fresh endpoints is neither saturated nor idle; it is *blind*, and requests are spread.
  */
+
+import { trust } from '@leadsman/view/trust';
 import type { CandidateTable } from './candidate-table.ts';
-import { trust } from './freshness.ts';
 
 export interface SaturationLimits {
   queueRequests: number;

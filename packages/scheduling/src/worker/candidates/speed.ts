@@ -7,8 +7,9 @@
  * While any endpoint's KV cache is filled to `kvRatioMax`, every speed is 1: preemption makes
  * decode times meaningless, and shifting load by them ends in a meltdown.
  */
+
+import { trust } from '@leadsman/view/trust';
 import type { CandidateColumns } from './candidate-columns.ts';
-import { trust } from './freshness.ts';
 
 /** Weight of a new report in the smoothed time: some 30 reports, 1.5 s at the usual pace. */
 const reportWeight = 0.03;

@@ -3,8 +3,9 @@
  * {@link keepMostTrusted}; that is not configurable, since old numbers flatter. The filter part
  * goes further: with it, an endpoint that is not fresh gets no request even as the last resort.
  */
+
+import { trust, trustClasses } from '@leadsman/view/trust';
 import type { CandidateTable } from '../../candidates/candidate-table.ts';
-import { trust, trustClasses } from '../../candidates/freshness.ts';
 import type { Filter, PickContext } from '../part.ts';
 import { keepPassing } from './keep.ts';
 

@@ -1,9 +1,10 @@
 /** What must hold of every strategy, whatever the numbers are. */
+
+import { trust } from '@leadsman/view/trust';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Endpoint } from '../../../endpoint.ts';
 import { createRig, endpointsOf, type Rig } from '../../../fixture/scheduler-rig.ts';
-import { trust } from '../../candidates/freshness.ts';
 import { isFeedFailing } from '../../candidates/saturation.ts';
 import * as catalog from '../../policy/catalog.ts';
 
