@@ -109,7 +109,11 @@ export class PageFetcher {
         continue;
       }
       const { status } = response;
-      if (status === 200) return this.#decode(response);
+      if (status === 200) {
+        const bytes = await this.#decode(response);
+        this.#wanted.checkEnd(bytes, response);
+        return bytes;
+      }
       if (isRedirect(status)) {
         this.#path = this.#redirectPath(response, redirected);
         redirected = true;
