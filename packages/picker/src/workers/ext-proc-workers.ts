@@ -8,7 +8,7 @@
  * ```
  */
 import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
-import { Backoff } from '@leadsman/link';
+import { Backoff } from '@leadsman/link/backoff';
 import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
 import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import type { SchedulingFromWorker } from '@leadsman/scheduling/shared/messages';
