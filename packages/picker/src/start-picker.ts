@@ -37,13 +37,13 @@ import { registerPickerMetrics } from './admin/metrics.ts';
 import { addPickerRoutes } from './admin/routes.ts';
 import type { PickerConfig } from './config/picker-config.ts';
 import { feedOf } from './feed.ts';
+import { openMembership } from './open-membership.ts';
 import { EndpointIndex } from './pool/endpoint-index.ts';
-import { openMembership } from './pool/open-membership.ts';
 import { PoolRegistry } from './pool/pool-registry.ts';
 import { Readiness } from './readiness.ts';
-import { openPickerMemory, type PickerMemory } from './shared-memory.ts';
+import { openPickerMemory, type PickerMemory } from './workers/picker-memory.ts';
 import { Teardown } from './teardown.ts';
-import { loadIdentity, watchIdentity } from './tls/identity.ts';
+import { openIdentity } from './tls/identity.ts';
 import { ExtProcWorkers } from './workers/ext-proc-workers.ts';
 import { nodeOptionsFor } from './workers/node-options.ts';
 import { PoolBroadcast } from './workers/pool-broadcast.ts';
@@ -102,8 +102,14 @@ async function start(
   teardown.add(async () => memory.close());
   const shared = openPickerMemory(memorySize, memory.allocate);
   const nodeOptions = nodeOptionsFor(process.constrainedMemory(), config.workers);
-  const files = { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile };
-  const identity = config.tls ? await loadIdentity(files, deps.unixMs()) : undefined;
+  const identity = config.tls
+    ? await openIdentity({
+        certFile: config.tlsCertFile,
+        keyFile: config.tlsKeyFile,
+        unixMs: deps.unixMs(),
+        logger,
+      })
+    : undefined;
   const inFlight = new InFlightTable(shared.inFlight, shared.inFlightShape, -1);
   const requests = (index: number) => inFlight.total(index, InFlightField.requests);
   const audit = new InFlightAudit(inFlight);
@@ -155,7 +161,7 @@ async function start(
     memorySize,
     heartbeats: shared.heartbeats,
     nodeOptions: nodeOptions.worker,
-    identity,
+    identity: identity?.first,
     scheduling: () => hub.config,
     pools: () => pools.updates(),
     onScheduling: (worker, message) => hub.receive(worker, message),
@@ -186,16 +192,8 @@ async function start(
   teardown.add(() => workers.stop());
   const port = await workers.start();
   listening('ext_proc', `${config.extProcHost}:${port}`);
-  const stopWatching =
-    identity &&
-    watchIdentity(files, identity, {
-      onChange: (changed) => {
-        logger.info('serving with a new certificate');
-        workers.setIdentity(changed);
-      },
-      onError: (error) => logger.error({ err: error }, 'new certificate cannot be used'),
-    });
-  teardown.add(async () => stopWatching?.());
+  identity?.follow((changed) => workers.setIdentity(changed));
+  teardown.add(async () => identity?.stop());
 
   const health = new HealthState();
   const healthServer = await startHealthServer(

@@ -17,7 +17,7 @@ import { monotonicMs } from '@leadsman/service/monotonic';
 import { startHeartbeat } from '@leadsman/service/processes/heartbeat';
 import { connectToParent, endOnFault } from '@leadsman/service/processes/parent';
 import { ViewReader } from '@leadsman/view/reader';
-import { openPickerMemory } from './shared-memory.ts';
+import { openPickerMemory } from './workers/picker-memory.ts';
 import { CountedScheduler } from './workers/counted-scheduler.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './workers/messages.ts';
 

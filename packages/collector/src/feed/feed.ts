@@ -13,10 +13,10 @@ import type {
 import { connectNats } from '@leadsman/link/nats/link';
 import { allFramesSubject, formatHostPort } from '@leadsman/wire';
 import type { RemoteFeed } from '../watch/remote-feed.ts';
+import { BatchedWakeup } from './batched-wakeup.ts';
 import { DirectPresence } from './direct-presence.ts';
 import type { FeedConfig } from './feed-config.ts';
 import { FramesSubscription } from './frames-subscription.ts';
-import { Nap } from './nap.ts';
 
 /**
  * How long frames may gather before they are read, ms: what the freshness budget has for NATS and
@@ -63,9 +63,9 @@ export class Feed {
 
   /** Begins to call `onFrame`. Rejects when the direct listener's port cannot be had. */
   async start(onFrame: FrameHandler): Promise<void> {
-    const nap = this.#deps.sleeps ? new Nap(gatherMs, this.#deps.nowMs) : undefined;
+    const wakeup = this.#deps.sleeps ? new BatchedWakeup(gatherMs, this.#deps.nowMs) : undefined;
     const handler: FrameHandler = (frame, waitedMs) => {
-      nap?.afterThis();
+      wakeup?.frameTaken();
       onFrame(frame, waitedMs);
     };
     await this.#openGrpc();
@@ -80,9 +80,9 @@ export class Feed {
   async #openGrpc(): Promise<void> {
     const { direct, remote, name } = this.#config;
     if (direct !== undefined) {
-      const { watch } = this.#deps;
+      const { watch, logger } = this.#deps;
       const { grpcFrameServer } = await import('@leadsman/link/grpc/feed-server');
-      this.direct = grpcFrameServer({ ...direct, ...(watch ? { watch } : {}) });
+      this.direct = grpcFrameServer({ ...direct, logger, ...(watch ? { watch } : {}) });
       this.#sources.push(this.direct);
     }
     if (remote !== undefined) {

@@ -13,7 +13,7 @@ const probationMs = 1_000;
 
 export class RemoteReplica {
   readonly id: Uint8Array;
-  readonly delay = new ShareDelay();
+  delay = new ShareDelay();
   epoch = 0;
   seq = 0;
   /** Its stamp of the latest message, to be echoed. */
@@ -75,8 +75,12 @@ export class RemoteReplica {
     }
   }
 
-  /** The replica started anew: nothing it said before counts. */
+  /**
+   * The replica started anew: nothing it said before counts. Its clock is another one as well, so
+   * the least offset of the former would make every message of the new one look late.
+   */
   reset(epoch: number): void {
+    this.delay = new ShareDelay();
     for (let index = 0; index < this.#stamps.length; index++) this.forget(index);
     this.epoch = epoch;
     this.seq = 0;

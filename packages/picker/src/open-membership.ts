@@ -3,10 +3,10 @@
 import type { Logger } from '@leadsman/service';
 import { ViewReader } from '@leadsman/view/reader';
 import type { Registry } from 'prom-client';
-import type { PickerConfig } from '../config/picker-config.ts';
-import { FileSource } from './file-source.ts';
-import type { MembershipSource } from './membership.ts';
-import { ViewSource } from './view-source.ts';
+import type { PickerConfig } from './config/picker-config.ts';
+import { FileSource } from './pool/file-source.ts';
+import type { MembershipSource } from './pool/membership.ts';
+import { ViewSource } from './pool/view-source.ts';
 
 export interface MembershipDeps {
   view: ArrayBufferLike;
@@ -31,8 +31,8 @@ export async function openMembership(
   if (config.poolSource === 'file') {
     return new FileSource({ path: config.poolFile, reader: new ViewReader(deps.view), logger });
   }
-  const { openKubernetesMembership } = await import('./kubernetes/options.ts');
-  const { registerMembershipMetrics } = await import('./kubernetes/membership-metrics.ts');
+  const { openKubernetesMembership } = await import('./pool/kubernetes/options.ts');
+  const { registerMembershipMetrics } = await import('./pool/kubernetes/membership-metrics.ts');
   const membership = await openKubernetesMembership(config, deps);
   registerMembershipMetrics(registry, membership);
   return membership;
