@@ -41,11 +41,11 @@ import { openMembership } from './open-membership.ts';
 import { EndpointIndex } from './pool/endpoint-index.ts';
 import { PoolRegistry } from './pool/pool-registry.ts';
 import { Readiness } from './readiness.ts';
-import { openPickerMemory, type PickerMemory } from './workers/picker-memory.ts';
 import { Teardown } from './teardown.ts';
 import { openIdentity } from './tls/identity.ts';
 import { ExtProcWorkers } from './workers/ext-proc-workers.ts';
 import { nodeOptionsFor } from './workers/node-options.ts';
+import { openPickerMemory, type PickerMemory } from './workers/picker-memory.ts';
 import { PoolBroadcast } from './workers/pool-broadcast.ts';
 
 export interface PickerDeps {
@@ -149,10 +149,13 @@ async function start(
     clock: monotonicMs,
     logger,
   });
-  const broadcast = new PoolBroadcast((updates, removed) => {
-    hub.poolsChanged(updates, removed);
-    workers.post({ type: 'pools', updates, removed });
-  });
+  const broadcast = new PoolBroadcast(
+    (updates, removed) => {
+      hub.poolsChanged(updates, removed);
+      workers.post({ type: 'pools', updates, removed });
+    },
+    (error) => logger.error({ err: error }, 'pools could not be told, again soon'),
+  );
   const index = new EndpointIndex(config.endpointsMax, requests);
   const pools = new PoolRegistry({ index, changes: broadcast, nowMs: monotonicMs });
   const workers: ExtProcWorkers = new ExtProcWorkers({

@@ -18,8 +18,8 @@ import type { SharedMemory } from '@leadsman/service/processes/shared-memory';
 import { SupervisedProcess } from '@leadsman/service/processes/supervised-process';
 import { lookIntervalMs, Watchdog } from '@leadsman/service/processes/watchdog';
 import type { PickerConfig } from '../config/picker-config.ts';
-import type { SharedMemorySize } from './picker-memory.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
+import type { SharedMemorySize } from './picker-memory.ts';
 import { extProcOptionsOf } from './worker-options.ts';
 import { WorkerRegistry } from './worker-registry.ts';
 
