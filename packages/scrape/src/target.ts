@@ -37,6 +37,7 @@ export interface TargetCounters {
   scrapes: number;
   bytes: number;
   invalidSamples: number;
+  unknownRankLabels: number;
   malformedLines: number;
   droppedSamples: number;
   /** Times that the engine was asked for its version, and did not tell one. */
@@ -54,6 +55,7 @@ export class Target {
     scrapes: 0,
     bytes: 0,
     invalidSamples: 0,
+    unknownRankLabels: 0,
     malformedLines: 0,
     droppedSamples: 0,
     versionRequests: 0,
@@ -196,6 +198,7 @@ export class Target {
     }
     const { reading } = outcome;
     this.counters.invalidSamples += reading.invalidSamples;
+    this.counters.unknownRankLabels += reading.unknownRankLabels;
     this.counters.malformedLines += reading.malformedLines;
     this.counters.droppedSamples += reading.droppedSamples;
     return this.state.succeed(reading, startedAtMs, result.durationMs);

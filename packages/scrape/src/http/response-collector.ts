@@ -7,7 +7,7 @@ import type { Dispatcher } from 'undici';
 import { PageError } from './page-result.ts';
 import type { WantedContent } from './wanted-content.ts';
 
-export interface Response {
+export interface PageResponse {
   status: number;
   /** The body as sent; empty when the status is not 200. Valid until the next response. */
   body: Buffer;
@@ -54,14 +54,14 @@ export class ResponseCollector implements Dispatcher.DispatchHandler {
   readonly #buffer: PageBuffer;
   readonly #bytesMax: number;
   readonly #wanted: WantedContent;
-  readonly #settle: (outcome: Response | Error) => void;
-  #response: Response = { status: 0, body: Buffer.alloc(0), encoding: '', location: '' };
+  readonly #settle: (outcome: PageResponse | Error) => void;
+  #response: PageResponse = { status: 0, body: Buffer.alloc(0), encoding: '', location: '' };
   #unwantedBytes = 0;
 
   constructor(
     buffer: PageBuffer,
     limits: ResponseLimits,
-    settle: (outcome: Response | Error) => void,
+    settle: (outcome: PageResponse | Error) => void,
   ) {
     this.#buffer = buffer;
     this.#bytesMax = limits.bytesMax;
