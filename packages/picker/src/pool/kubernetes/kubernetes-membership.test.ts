@@ -67,6 +67,21 @@ describe('members', () => {
     ]);
   });
 
+  it('are told again when who hears of them throws, and other pools at once', async () => {
+    putPool('llm');
+    putPool('other');
+    putPod('a', '10.0.0.1');
+    let faults = 2;
+    const told = await start({
+      onChange: (pool) => {
+        if (pool === 'default/llm' && faults-- > 0) throw new Error('on purpose');
+      },
+    });
+    await until(() => told.endpoints('default/other')?.join() === '10.0.0.1:8000');
+    await until(() => told.endpoints('default/llm')?.join() === '10.0.0.1:8000');
+    expect(faults).toBeLessThanOrEqual(0);
+  });
+
   it('are another pod, not the same one, when an address is used again', async () => {
     putPool('llm');
     putPod('old', '10.0.0.1', {

@@ -62,6 +62,8 @@ export interface MembershipState {
 }
 
 const flushMsDefault = 10;
+/** Before a pool is told again whose telling failed, ms. */
+const retryMs = 500;
 
 export class KubernetesMembership implements MembershipSource {
   readonly #options: KubernetesMembershipOptions;
@@ -228,37 +230,48 @@ export class KubernetesMembership implements MembershipSource {
 
   #markDirty(pool: PoolPods): void {
     this.#dirty.set(pool.key, pool);
-    this.#flushing ??= setTimeout(() => this.#flush(), this.#options.flushMs ?? flushMsDefault);
+    this.#flushLater(this.#options.flushMs ?? flushMsDefault);
   }
 
+  #flushLater(ms: number): void {
+    this.#flushing ??= setTimeout(() => this.#flush(), ms);
+  }
+
+  /** A pool whose telling throws is told again later, and keeps no other from being told. */
   #flush(): void {
     this.#flushing = undefined;
-    const dirty = [...this.#dirty.values()];
-    this.#dirty.clear();
-    const objectives = dirty.length === 0 ? {} : this.#objectives();
-    for (const pool of dirty) {
-      const members = pool.members();
-      const reasons = pool.reasons();
-      this.#logEndpoints(pool.key, members.length, reasons);
-      this.#listener?.poolChanged({
-        pool: pool.key,
-        members,
-        authorities: [`${pool.spec.service}.${pool.spec.namespace}`],
-        reasons,
-        objectives: objectives[pool.key] ?? {},
-      });
+    for (const [key, pool] of [...this.#dirty]) {
+      try {
+        this.#tell(pool);
+        this.#dirty.delete(key);
+      } catch (error) {
+        this.#options.logger.error({ err: error, pool: key }, 'pool could not be told, again soon');
+        this.#flushLater(retryMs);
+      }
     }
   }
 
-  #objectives(): Record<string, Record<string, number>> {
-    const byPool: Record<string, Record<string, number>> = {};
+  #tell(pool: PoolPods): void {
+    const members = pool.members();
+    const reasons = pool.reasons();
+    this.#logEndpoints(pool.key, members.length, reasons);
+    this.#listener?.poolChanged({
+      pool: pool.key,
+      members,
+      authorities: [`${pool.spec.service}.${pool.spec.namespace}`],
+      reasons,
+      objectives: this.#objectivesOf(pool.key),
+    });
+  }
+
+  #objectivesOf(key: string): Record<string, number> {
+    const objectives: Record<string, number> = {};
     for (const { reflector } of this.#objectiveReflectors) {
       for (const { pool, name, priority } of reflector.items.values()) {
-        byPool[pool] ??= {};
-        byPool[pool][name] = priority;
+        if (pool === key) objectives[name] = priority;
       }
     }
-    return byPool;
+    return objectives;
   }
 
   #logEndpoints(pool: string, endpoints: number, reasons: readonly string[]): void {

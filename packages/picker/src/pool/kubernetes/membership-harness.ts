@@ -22,6 +22,8 @@ export async function startMembership(
     namespaces?: readonly string[];
     claim?: Partial<PoolClaim>;
     reflectorSettings?: Partial<ReflectorSettings>;
+    /** Called before a pool is noted. */
+    onChange?: (pool: string) => void;
   } = {},
 ): Promise<Told> {
   const membership = new KubernetesMembership({
@@ -41,6 +43,7 @@ export async function startMembership(
   const events: string[] = [];
   membership.start({
     poolChanged(members) {
+      options.onChange?.(members.pool);
       pools.set(members.pool, members);
       events.push(members.pool);
     },
