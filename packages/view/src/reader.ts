@@ -72,7 +72,7 @@ export class ViewReader {
   #attributesChanged = false;
 
   /** Throws {@link CollectorError} when `shared` is no view of this version. */
-  constructor(shared: SharedArrayBuffer) {
+  constructor(shared: ArrayBufferLike) {
     this.#memory = new ViewMemory(shared);
   }
 
