@@ -38,6 +38,7 @@ const config = pickerConfigShape.parse({
   natsUrl: task.natsServers,
   subjectPrefix: task.subjectPrefix,
   poolSource: 'view',
+  poolNetworks: ['10.0.0.0/8'],
   workers: 1,
   tls: false,
   extProcHost: '127.0.0.1',

@@ -17,6 +17,7 @@ export interface SampleReport {
   uid: string;
   address?: string;
   port?: number;
+  epoch?: number;
   runningRequests?: number;
   waitingRequests?: number;
   kvCacheUsageRatio?: number;
@@ -51,7 +52,7 @@ export class SampleFleet {
         flags: 0,
         reason: 0,
         engineRanks: 1,
-        epoch: 1,
+        epoch: report.epoch ?? 1,
         seq: this.#seq,
         ageMs: 0,
         metrics,

@@ -62,10 +62,13 @@ export interface MembershipState {
 }
 
 const flushMsDefault = 10;
-/** Before a pool is told again whose telling failed, ms. */
-const retryMs = 500;
+
+/** Until what could not be told is tried again, ms. */
+const retryMs = 250;
 
 export class KubernetesMembership implements MembershipSource {
+  /** Times that a change could not be told. */
+  failedChanges = 0;
   readonly #options: KubernetesMembershipOptions;
   readonly #poolReflectors = new Map<string, Reflector<PoolSpec>>();
   readonly #objectiveReflectors: { name: string; reflector: Reflector<Objective> }[] = [];
@@ -73,7 +76,9 @@ export class KubernetesMembership implements MembershipSource {
   readonly #foreign = new Map<string, string>();
   /** Whether the pool had endpoints when last told, to log each change of that once. */
   readonly #hadEndpoints = new Map<string, boolean>();
+  /** Pools whose change is to be told, and those whose end is. */
   readonly #dirty = new Map<string, PoolPods>();
+  readonly #leaving = new Set<string>();
   readonly #stopping: Promise<void>[] = [];
   #listener: MembershipListener | undefined;
   #flushing: NodeJS.Timeout | undefined;
@@ -193,7 +198,9 @@ export class KubernetesMembership implements MembershipSource {
       this.#stopping.push(namespace.stop());
     }
     this.#options.logger.info({ pool: key }, 'pool is no longer served');
-    this.#listener?.poolRemoved(key);
+    this.#leaving.add(key);
+    this.#tell(key, () => this.#tellRemoved(key));
+    if (this.#leaving.size > 0) this.#flushIn(retryMs);
   }
 
   #podsOf(namespace: string): NamespacePods {
@@ -230,28 +237,39 @@ export class KubernetesMembership implements MembershipSource {
 
   #markDirty(pool: PoolPods): void {
     this.#dirty.set(pool.key, pool);
-    this.#flushLater(this.#options.flushMs ?? flushMsDefault);
+    this.#leaving.delete(pool.key);
+    this.#flushIn(this.#options.flushMs ?? flushMsDefault);
   }
 
-  #flushLater(ms: number): void {
+  #flushIn(ms: number): void {
     this.#flushing ??= setTimeout(() => this.#flush(), ms);
   }
 
-  /** A pool whose telling throws is told again later, and keeps no other from being told. */
+  /** Tells what changed. What could not be told stays to be told, and is tried again. */
   #flush(): void {
     this.#flushing = undefined;
-    for (const [key, pool] of [...this.#dirty]) {
-      try {
-        this.#tell(pool);
+    for (const key of this.#leaving) this.#tell(key, () => this.#tellRemoved(key));
+    const objectives = this.#dirty.size === 0 ? {} : this.#objectives();
+    for (const [key, pool] of this.#dirty) {
+      this.#tell(key, () => {
+        this.#tellChanged(pool, objectives[key] ?? {});
         this.#dirty.delete(key);
-      } catch (error) {
-        this.#options.logger.error({ err: error, pool: key }, 'pool could not be told, again soon');
-        this.#flushLater(retryMs);
-      }
+      });
+    }
+    if (this.#leaving.size + this.#dirty.size > 0) this.#flushIn(retryMs);
+  }
+
+  /** Does the work for one pool: its failure must not keep the others from being told. */
+  #tell(pool: string, work: () => void): void {
+    try {
+      work();
+    } catch (err) {
+      this.failedChanges++;
+      this.#options.logger.error({ err, pool }, 'change of a pool not taken; tried again');
     }
   }
 
-  #tell(pool: PoolPods): void {
+  #tellChanged(pool: PoolPods, objectives: Record<string, number>): void {
     const members = pool.members();
     const reasons = pool.reasons();
     this.#logEndpoints(pool.key, members.length, reasons);
@@ -260,18 +278,24 @@ export class KubernetesMembership implements MembershipSource {
       members,
       authorities: [`${pool.spec.service}.${pool.spec.namespace}`],
       reasons,
-      objectives: this.#objectivesOf(pool.key),
+      objectives,
     });
   }
 
-  #objectivesOf(key: string): Record<string, number> {
-    const objectives: Record<string, number> = {};
+  #tellRemoved(key: string): void {
+    this.#listener?.poolRemoved(key);
+    this.#leaving.delete(key);
+  }
+
+  #objectives(): Record<string, Record<string, number>> {
+    const byPool: Record<string, Record<string, number>> = {};
     for (const { reflector } of this.#objectiveReflectors) {
       for (const { pool, name, priority } of reflector.items.values()) {
-        if (pool === key) objectives[name] = priority;
+        byPool[pool] ??= {};
+        byPool[pool][name] = priority;
       }
     }
-    return objectives;
+    return byPool;
   }
 
   #logEndpoints(pool: string, endpoints: number, reasons: readonly string[]): void {
