@@ -43,6 +43,8 @@ async function expectAdmitted(odd: OddPod, namespace: string): Promise<void> {
   const added = sidecarsOf(pod).filter(({ image }) => image !== 'mine');
   expect(added).toHaveLength(odd.outcome === 'injected' ? 1 : 0);
   expect(pod.spec.containers).toEqual(alone.spec.containers);
+  const { labels } = pod.metadata as unknown as { labels: Record<string, string> };
+  expect(labels['leadsman.dev/sidecar']).toBe(odd.outcome === 'injected' ? 'true' : undefined);
   expect(pod.status.qosClass).toBe(
     odd.outcome === 'injected' ? qosWith(alone) : alone.status.qosClass,
   );

@@ -213,6 +213,7 @@ describe('the patch', () => {
   it('only adds', () => {
     const pod = modelPod();
     expect(additions(pod, inject(pod)).map(({ op, path }) => `${op} ${path}`)).toEqual([
+      'add /metadata/labels/leadsman.dev~1sidecar',
       'add /metadata/annotations',
       'add /spec/initContainers/-',
       'add /spec/volumes/-',

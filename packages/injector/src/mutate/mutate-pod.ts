@@ -13,6 +13,9 @@ import { isForWindows } from './windows.ts';
 /** Tells people and dashboards that the sidecar came from here. */
 export const injectedAnnotation = 'leadsman.dev/injected';
 
+/** Label by which network policies know the pods that may feed numbers. */
+export const sidecarLabel = 'leadsman.dev/sidecar';
+
 export interface MutateOptions {
   readonly template: SidecarTemplate;
   /** Ports of the InferencePool that selects the pod, for a pod that names none itself. */
@@ -63,6 +66,7 @@ export function mutatePod(pod: Pod, options: MutateOptions): MutateResult {
       ...pod,
       metadata: {
         ...pod.metadata,
+        labels: { ...pod.metadata?.labels, [sidecarLabel]: 'true' },
         annotations: { ...pod.metadata?.annotations, [injectedAnnotation]: 'sidecar' },
       },
       spec: {

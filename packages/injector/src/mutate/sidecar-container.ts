@@ -77,12 +77,19 @@ export function sidecarVolumes(
         defaultMode: 0o444,
         // Optional as the whole is: the CA is there only where the servers' is not a public one.
         items: [
-          { key: 'nats.creds', path: 'nats.creds' },
+          ...(byPassword(template)
+            ? [{ key: 'password', path: 'password' }]
+            : [{ key: 'nats.creds', path: 'nats.creds' }]),
           { key: 'ca.crt', path: 'ca.crt' },
         ],
       },
     },
   ];
+}
+
+/** A user's name in the environment: the Secret holds a password, else credentials (JWT and seed). */
+function byPassword(template: SidecarTemplate): boolean {
+  return (template.env.LEADSMAN_NATS_USER ?? '') !== '';
 }
 
 function environment(template: SidecarTemplate, adminPort: number, target: Target): EnvVar[] {
@@ -102,7 +109,8 @@ function environment(template: SidecarTemplate, adminPort: number, target: Targe
   set('LEADSMAN_ENGINE', target.engine);
   set('LEADSMAN_TOKEN_FILE', target.tokenFile);
   if (template.natsCredentialsSecret !== '') {
-    set('LEADSMAN_NATS_CREDS_FILE', `${natsFolder}/nats.creds`);
+    if (byPassword(template)) set('LEADSMAN_NATS_PASSWORD_FILE', `${natsFolder}/password`);
+    else set('LEADSMAN_NATS_CREDS_FILE', `${natsFolder}/nats.creds`);
   }
   for (const [name, value] of Object.entries(template.env)) set(name, value);
   return [

@@ -42,7 +42,10 @@ export const sidecarTemplateShape = z.strictObject({
    * pod as a whole runs as root: that would contradict runAsNonRoot and block the pod.
    */
   runAsUser: z.number().int().min(1).nullable().default(65_532),
-  /** Secret in the pod's own namespace: NATS credentials (`nats.creds`), perhaps a CA (`ca.crt`). */
+  /**
+   * Secret in the pod's own namespace: NATS credentials (`nats.creds`; with LEADSMAN_NATS_USER in
+   * `env`, `password`), perhaps a CA (`ca.crt`).
+   */
   natsCredentialsSecret: z.string().default(''),
 });
 
