@@ -9,7 +9,7 @@ import type { MembershipSource } from './pool/membership.ts';
 import { ViewSource } from './pool/view-source.ts';
 
 export interface MembershipDeps {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   logger: Logger;
   registry: Registry;
   random: () => number;

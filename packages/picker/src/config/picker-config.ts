@@ -19,7 +19,7 @@ export const pickerConfigShape = z.object({
     .min(1)
     .max(64)
     .default(2)
-    .describe('ext_proc threads; they share the port.'),
+    .describe('Worker processes that serve ext_proc; they share the port.'),
   poolPorts: z
     .array(z.string().regex(/^\d+=.+$/, 'not PORT=POOL'))
     .default([])

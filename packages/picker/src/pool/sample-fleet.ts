@@ -23,7 +23,7 @@ export interface SampleReport {
 }
 
 export class SampleFleet {
-  readonly view: SharedArrayBuffer;
+  readonly view: ArrayBufferLike;
   readonly #ingest: FrameIngest;
   readonly #frames = new FrameWriter({ id: new Uint8Array(16).fill(7), epoch: 1 });
   #seq = 0;

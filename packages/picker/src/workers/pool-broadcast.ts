@@ -1,7 +1,7 @@
 /**
- * Tells the ext_proc threads of changed pools, several changes at once.
+ * Tells the workers of changed pools, several changes at once.
  *
- * Under a rolling update a pool changes with every pod; each change costs every thread the copy of
+ * Under a rolling update a pool changes with every pod; each change costs every worker the copy of
  * a whole list. Changes within a few milliseconds are therefore told as one, the newest list of
  * each pool. That delay is small against the 100 ms within which a pick must see a change.
  */
