@@ -67,6 +67,13 @@ describe('the webhook', () => {
 
   afterAll(() => installed.remove());
 
+  /** How many reviews ended how. */
+  async function reviewed(): Promise<Record<string, number>> {
+    const counter = installed.registry.getSingleMetric('leadsman_injector_reviews_total');
+    const { values: counts = [] } = (await counter?.get()) ?? {};
+    return Object.fromEntries(counts.map(({ labels, value }) => [labels.outcome, value]));
+  }
+
   it('adds one sidecar to a pod that asks for it, with its certificate made by itself', async () => {
     const pod = await cluster.create(modelPod('unhooked', 'chat-0'));
     const [sidecar] = sidecarsOf(pod);
@@ -79,6 +86,66 @@ describe('the webhook', () => {
     expect(sidecar.restartPolicy).toBe('Always');
     expect(sidecar.securityContext.runAsUser).toBe(65_532);
   });
+
+  it('adds nothing twice and undoes nothing when it is asked again after another tool', async () => {
+    await cluster.namespace('other-tool', { tool: 'other' });
+    // It adds an init container, and gives every sidecar it finds a user of its choice.
+    const name = 'other-tool';
+    const policy = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'MutatingAdmissionPolicy',
+      metadata: { name },
+      spec: {
+        failurePolicy: 'Fail',
+        reinvocationPolicy: 'IfNeeded',
+        matchConstraints: {
+          namespaceSelector: { matchLabels: { tool: 'other' } },
+          resourceRules: [
+            { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+          ],
+        },
+        mutations: [
+          {
+            patchType: 'JSONPatch',
+            jsonPatch: {
+              expression: `!has(object.spec.initContainers)
+                ? [JSONPatch{op: "add", path: "/spec/initContainers", value: [
+                    Object.spec.initContainers{name: "mesh", image: "mesh"}]}]
+                : size(object.spec.initContainers) > 1
+                ? [JSONPatch{op: "add", path: "/spec/initContainers/1/securityContext/runAsUser",
+                    value: 1234}]
+                : []`,
+            },
+          },
+        ],
+      },
+    };
+    const binding = {
+      apiVersion: policy.apiVersion,
+      kind: 'MutatingAdmissionPolicyBinding',
+      metadata: { name },
+      spec: { policyName: name },
+    };
+    for (const manifest of [policy, binding]) await cluster.apply(manifest);
+    try {
+      const ask = () => cluster.create(modelPod('other-tool', 'chat-0'), { dryRun: true });
+      await until(async () => (await ask()).spec.initContainers[0].name === 'mesh');
+      const before = await reviewed();
+      const pod = await ask();
+      expect(await reviewed()).toEqual({
+        ...before,
+        injected: (before.injected ?? 0) + 1,
+        present: (before.present ?? 0) + 1,
+      });
+      const names = pod.spec.initContainers.map((one: { name: string }) => one.name);
+      expect(names).toEqual(['mesh', 'leadsman-sidecar']);
+      expect(sidecarsOf(pod)[0].securityContext.runAsUser).toBe(1_234);
+      const volumes = pod.spec.volumes.filter((one: { name: string }) => /leadsman/.test(one.name));
+      expect(volumes).toHaveLength(1);
+    } finally {
+      for (const manifest of [binding, policy]) await cluster.remove(manifest);
+    }
+  }); // C44
 
   it('adds it to a pod that a pool selects, in a namespace that opted in, and only there', async () => {
     for (const namespace of ['hooked', 'unhooked']) {

@@ -9,6 +9,7 @@ import { type Cluster, type Manifest, renderChart, until } from './cluster.ts';
 
 export interface InstalledInjector {
   readonly chart: readonly Manifest[];
+  readonly registry: Registry;
   /** Ends it and leaves its webhook. */
   stop(): Promise<void>;
   /** Ends it and takes its webhook away. */
@@ -37,7 +38,8 @@ export async function installInjector(
     }
   }
   const webhook = chart.find((one) => one.kind === 'MutatingWebhookConfiguration') as Manifest;
-  const injector = await startAsInstalled(cluster, release.namespace, chart);
+  const registry = new Registry();
+  const injector = await startAsInstalled(cluster, release.namespace, chart, registry);
   const port = await injector.webhookPort;
   await until(async () => {
     const found = await cluster.get(webhook);
@@ -60,6 +62,7 @@ export async function installInjector(
   };
   return {
     chart,
+    registry,
     stop,
     async remove() {
       await stop();
@@ -72,6 +75,7 @@ async function startAsInstalled(
   cluster: Cluster,
   namespace: string,
   chart: readonly Manifest[],
+  registry: Registry,
 ): Promise<RunningInjector> {
   const container = chart.find(
     (one) => one.metadata.name === 'leadsman-injector' && one.kind === 'Deployment',
@@ -95,7 +99,7 @@ async function startAsInstalled(
       client: await cluster.as(namespace, 'leadsman-injector'),
       template: readSidecarTemplate(parse(map?.data['sidecar.yaml']), 'chart'),
       logger: createLogger({ name: 'test', level: 'silent' }),
-      registry: new Registry(),
+      registry,
       random: Math.random,
       nowMs: Date.now,
       delay: async () => {},
