@@ -11,8 +11,12 @@ import type { RoutingRequest } from './request.ts';
 /** The first guess of an answer's length, tokens, that counts as so many seen. */
 const outputGuess = 200;
 const outputGuessWeight = 20;
-/** A wait counts this much more than other time: without, mean times are best but not p99. */
+/**
+ * A wait counts more than other time, and delaying others less: with both at 1 mean times are best,
+ * but long prompts gather on a few pods, and p99 is worse than that of simple peers.
+ */
 const waitWeight = 4;
+const harmWeight = 0.5;
 
 export class OraclePolicy implements Policy {
   #engines: readonly EngineModel[] = [];
@@ -111,7 +115,7 @@ export class OraclePolicy implements Policy {
     // A full cache gives up something for each new block. How likely that would have been of use
     // again is taken from how often this is so.
     const evictedMs = (prefillMs * this.#hitTokens) / this.#promptTokens;
-    const harmMs = (prefillMs + evictedMs) * inside.running;
+    const harmMs = harmWeight * (prefillMs + evictedMs) * inside.running;
     const waitMs = queuedMs + roomMs;
     return (waitMs * waitWeight + ownMs + evictedMs + harmMs) / p.speed;
   }

@@ -50,7 +50,7 @@ const goodTtftMs = 2_000;
 const goodTpotMs = 100;
 /** So many requests per pod are measured, within these bounds of time. */
 const requestsPerPod = 700;
-const measuredMinMs = 60_000;
+const measuredMinMs = 120_000;
 const measuredMaxMs = 1_800_000;
 
 export function runCell(

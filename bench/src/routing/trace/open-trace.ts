@@ -1,6 +1,7 @@
 /** Finds a trace: a file in the public form or in our own, or an excerpt kept here, by its name. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
+import { UsageError } from '../../arguments/usage-error.ts';
 import { readExcerpt } from './excerpt.ts';
 import { readTrace } from './read-trace.ts';
 import type { Trace } from './trace.ts';
@@ -23,12 +24,12 @@ export function openTrace(nameOrFile: string): Trace {
     try {
       return readTrace(text, basename(nameOrFile).replace(/\.jsonl$/, ''));
     } catch (error) {
-      throw new Error(`${nameOrFile}, ${(error as Error).message}`);
+      throw new UsageError(`${nameOrFile}, ${(error as Error).message}`);
     }
   }
   const names = traceNames();
   if (!names.includes(nameOrFile)) {
-    throw new RangeError(`--trace: no file and no trace "${nameOrFile}"; ${names.join(', ')}`);
+    throw new UsageError(`--trace: no file and no trace "${nameOrFile}"; ${names.join(', ')}`);
   }
   return readExcerpt(readFileSync(new URL(`${nameOrFile}${suffix}`, excerpts), 'utf8'));
 }

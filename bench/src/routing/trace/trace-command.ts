@@ -8,6 +8,7 @@
  */
 import { writeFileSync } from 'node:fs';
 import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
+import { UsageError } from '../../arguments/usage-error.ts';
 import { type PolicyName, policyNames } from '../policies.ts';
 import { type Cell, type CellShape, runCell } from './cell.ts';
 import { thinned, writeExcerpt } from './excerpt.ts';
@@ -49,7 +50,7 @@ export function runTraces(command: TraceCommand): TraceOutcome {
   );
   const policies = list('--policies', policyNames.join(','), gridPolicies.join(','));
   const unknown = policies.find((name) => !(policyNames as readonly string[]).includes(name));
-  if (unknown !== undefined) throw new RangeError(`--policies: there is no ${unknown}`);
+  if (unknown !== undefined) throw new UsageError(`--policies: there is no ${unknown}`);
   const temperatures = has('--cold') ? [true] : isGrid ? [false, true] : [false];
   const only = argument('--only') ?? '';
   const outcome: TraceOutcome = { seeds, cells: [], missed: [] };
@@ -98,14 +99,14 @@ const gridPolicies: readonly PolicyName[] = policyNames.filter(
 
 function positive(name: string, text: string): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new RangeError(`${name}: ${text}`);
+  if (!Number.isInteger(value) || value < 1) throw new UsageError(`${name}: ${text}`);
   return value;
 }
 
 /** 80, 80% and 0.8 are the same. */
 function percent(text: string): number {
   const value = Number(text.replace(/ ?%$/, ''));
-  if (!(value > 0 && value <= 1000)) throw new RangeError(`--utilisation: ${text}`);
+  if (!(value > 0 && value <= 1000)) throw new UsageError(`--utilisation: ${text}`);
   return value < 2 ? value : value / 100;
 }
 
@@ -113,6 +114,6 @@ function tokens(text: string): number {
   const match = /^(\d+(?:\.\d+)?)([kM]?)$/.exec(text);
   const unit = match?.[2] === 'M' ? 1e6 : match?.[2] === 'k' ? 1e3 : 1;
   const value = Math.round(Number(match?.[1]) * unit);
-  if (!(value >= 1000)) throw new RangeError(`--kv: ${text}`);
+  if (!(value >= 1000)) throw new UsageError(`--kv: ${text}`);
   return value;
 }
