@@ -23,7 +23,7 @@ import {
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { FleetGauges } from './fleet-gauges.ts';
 import type { PolicyOptions } from './policy.ts';
-import type { RoutingRequest } from './request.ts';
+import { blockTokens, type RoutingRequest } from './request.ts';
 
 const poolName = 'bench';
 /** As NATS allows by default. */
@@ -140,10 +140,9 @@ function endpoint(pod: number): Endpoint {
 
 /** Blocks as the index wants them: 64 bits each. */
 function hashBlocks(blocks: ArrayLike<number>, into: BlockHashes): void {
-  into.count = Math.min(into.high.length, blocks.length);
-  for (let i = 0; i < into.count; i++) {
-    into.high[i] = mix(blocks[i]!);
-    into.low[i] = mix(blocks[i]! ^ 0x5bd1e995);
+  into.beginHashed(blockTokens);
+  for (let i = 0; i < blocks.length; i++) {
+    into.addHashed(mix(blocks[i]!), mix(blocks[i]! ^ 0x5bd1e995));
   }
 }
 
