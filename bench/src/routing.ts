@@ -8,7 +8,8 @@
  * `--parameters JSON` (weights of expected-work), `--share-ms N` (between two messages of a
  * replica; 0: replicas do not hear of each other).
  */
-import { configForStrategy, type SchedulingConfig } from '@leadsman/picker';
+import { configForStrategy } from '@leadsman/scheduling/hub/strategy-file/strategy-file';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import type { BenchOptions } from './main.ts';
 import { measure, type ScenarioResult } from './routing/measure.ts';
 import { scenarios } from './routing/scenario.ts';

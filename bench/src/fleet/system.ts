@@ -3,14 +3,11 @@
  * one, and a reader of its view in this thread; with `--ext-proc` a whole picker besides.
  */
 import type { ChildProcess } from 'node:child_process';
-import {
-  createView,
-  type EmbeddedCollector,
-  startEmbeddedCollector,
-  ViewReader,
-} from '@leadsman/collector';
+import { type EmbeddedCollector, startEmbeddedCollector } from '@leadsman/collector';
 import { createLogger } from '@leadsman/service';
 import { waitUntil } from '@leadsman/testing';
+import { createView } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
 import { Brokers } from './brokers.ts';
 import { endChild, startChild } from './child.ts';
 import { FleetReader } from './fleet-reader.ts';

@@ -3,12 +3,7 @@
  * goes, NATS, and a collector thread whose view is watched.
  */
 import type { ChildProcess } from 'node:child_process';
-import {
-  createView,
-  type EmbeddedCollector,
-  startEmbeddedCollector,
-  ViewReader,
-} from '@leadsman/collector';
+import { type EmbeddedCollector, startEmbeddedCollector } from '@leadsman/collector';
 import { createLogger } from '@leadsman/service';
 import {
   type EngineProcess,
@@ -17,6 +12,8 @@ import {
   type ServiceProcess,
   waitUntil,
 } from '@leadsman/testing';
+import { createView } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
 import { Brokers } from '../fleet/brokers.ts';
 import { endChild, nextMessage, startChild } from '../fleet/child.ts';
 import type {

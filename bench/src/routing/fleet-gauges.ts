@@ -1,5 +1,5 @@
 /** The engine models' gauges in the shape in which a worker reads the fleet view: slot = pod. */
-import type { GaugeSource } from '@leadsman/picker';
+import type { GaugeSource } from '@leadsman/scheduling/worker/candidates/gauge-source';
 import type { EngineGauges } from '@leadsman/testing';
 import { metric } from '@leadsman/wire';
 

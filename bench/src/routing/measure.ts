@@ -1,5 +1,5 @@
 /** Runs one scenario under every policy, each with the same seeds, and sums up. */
-import type { SchedulingConfig } from '@leadsman/picker';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import { defaultEngineParameters } from '@leadsman/testing';
 import { arrivals } from './arrivals.ts';
 import { createPolicy, type PolicyName, policyNames } from './policies.ts';

@@ -2,24 +2,20 @@
  * One simulated picker replica: the scheduler that serves and the exchange that tells the other
  * replicas, with a clock, gauges, a transport and a random generator of ours.
  */
-import {
-  BlockHashes,
-  createInFlightBuffer,
-  createSchedulingMemory,
-  type Endpoint,
-  EndpointNames,
-  emptyPick,
-  HistoryReader,
-  HistoryWriter,
-  InFlightTable,
-  PrefixIndex,
-  policiesOf,
-  ReplicaExchange,
-  type RequestFacts,
-  type SchedulingConfig,
-  seededRandom,
-  WorkerScheduler,
-} from '@leadsman/picker';
+
+import type { Endpoint } from '@leadsman/scheduling/endpoint';
+import { EndpointNames } from '@leadsman/scheduling/hub/replica/endpoint-names';
+import { ReplicaExchange } from '@leadsman/scheduling/hub/replica/replica-exchange';
+import { BlockHashes } from '@leadsman/scheduling/prefix/block-hash';
+import { PrefixIndex } from '@leadsman/scheduling/prefix/prefix-index';
+import { seededRandom } from '@leadsman/scheduling/random';
+import { emptyPick, type RequestFacts } from '@leadsman/scheduling/scheduler';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
+import { HistoryReader, HistoryWriter } from '@leadsman/scheduling/shared/history-ring';
+import { createInFlightBuffer, InFlightTable } from '@leadsman/scheduling/shared/in-flight-table';
+import { createSchedulingMemory } from '@leadsman/scheduling/shared/shared-memory';
+import { policiesOf } from '@leadsman/scheduling/worker/build-policy';
+import { WorkerScheduler } from '@leadsman/scheduling/worker/worker-scheduler';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { FleetGauges } from './fleet-gauges.ts';
 import type { PolicyOptions } from './policy.ts';

@@ -1,5 +1,5 @@
 /** The policies that are compared, by name. */
-import type { SchedulingConfig } from '@leadsman/picker';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import { LeadsmanPolicy } from './leadsman-policy.ts';
 import type { Policy, PolicyOptions } from './policy.ts';
 import { PollingPeerPolicy } from './polling-peer.ts';

@@ -1,4 +1,4 @@
-import { configForStrategy } from '@leadsman/picker';
+import { configForStrategy } from '@leadsman/scheduling/hub/strategy-file/strategy-file';
 import { describe, expect, it } from 'vitest';
 import { arrivals } from './arrivals.ts';
 import { measure } from './measure.ts';

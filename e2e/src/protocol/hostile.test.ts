@@ -1,7 +1,7 @@
 /** What a hostile or broken peer costs: a closed connection and bounded memory, nothing else. */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import type { ExtProcOptions } from '@leadsman/picker';
+import type { ExtProcOptions } from '@leadsman/ext-proc/server/server';
 import { waitUntil } from '@leadsman/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { framed, framedHeaders } from './messages.ts';

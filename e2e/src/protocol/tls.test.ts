@@ -1,7 +1,8 @@
 /** TLS as gateways use it, and as their probes do. */
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import * as grpc from '@grpc/grpc-js';
-import { loadIdentity, type TlsIdentity } from '@leadsman/picker';
+import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
+import { loadIdentity } from '@leadsman/picker';
 import { waitUntil } from '@leadsman/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { destinationIn } from './client.ts';

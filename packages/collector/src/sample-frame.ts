@@ -1,4 +1,6 @@
 /** Made-up frames for this package's tests. */
+
+import { type SampleOptions, sampleReport } from '@leadsman/view/sample-report';
 import {
   type Attributes,
   encodeAttributes,
@@ -11,7 +13,6 @@ import {
   reportBytes,
   writeReport,
 } from '@leadsman/wire';
-import { type SampleOptions, sampleReport } from './sample-report.ts';
 
 /** A sender that numbers its frames. */
 export class SampleSender {

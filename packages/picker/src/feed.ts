@@ -1,7 +1,7 @@
 /** Where this picker's view is filled from, by its flags. Any mix is allowed: newest wins. */
 import type { FeedConfig } from '@leadsman/collector';
 import { natsOptionsFrom } from '@leadsman/link';
-import type { PickerConfig } from './config.ts';
+import type { PickerConfig } from './config/picker-config.ts';
 
 /** The feed of the embedded collector. */
 export function feedOf(config: PickerConfig, replicaName: string): FeedConfig {

@@ -1,7 +1,7 @@
 /** Entry of the picker process: reads its configuration, starts, and stops on a signal. */
 import { ConfigError, createLogger, onShutdown, readConfig, runMain } from '@leadsman/service';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { pickerConfigShape } from './config.ts';
+import { pickerConfigShape } from './config/picker-config.ts';
 import { startPicker } from './start-picker.ts';
 
 /** Added to the drain before a stop that hangs is cut off, ms. */

@@ -2,12 +2,13 @@
  * The memory that the picker's threads share: the fleet view, the in-flight table, the tables of
  * scheduling, and counters. Made once, before any thread.
  */
-import { createView } from '@leadsman/collector/view/layout';
-import type { PrefixIndexConfig } from './config/scheduling-config.ts';
-import { counterBytes } from './ext-proc/counters.ts';
-import { createSharedRequestsBuffer } from './in-flight/shared-requests.ts';
-import { createInFlightBuffer } from './in-flight/table.ts';
-import { createSchedulingMemory } from './scheduling/shared-memory.ts';
+
+import { counterBytes } from '@leadsman/ext-proc/counters';
+import { createSharedRequestsBuffer } from '@leadsman/ext-proc/in-flight/shared-requests';
+import type { PrefixIndexConfig } from '@leadsman/scheduling/scheduling-config';
+import { createInFlightBuffer } from '@leadsman/scheduling/shared/in-flight-table';
+import { createSchedulingMemory } from '@leadsman/scheduling/shared/shared-memory';
+import { createView } from '@leadsman/view/layout';
 import type { SharedMemory } from './workers/messages.ts';
 
 export interface SharedMemorySize {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createLogger, readConfig } from '@leadsman/service';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pickerConfigShape } from './config.ts';
+import { pickerConfigShape } from './config/picker-config.ts';
 import { type RunningPicker, startPicker } from './start-picker.ts';
 import { openExtProc } from './workers/fixture/ext-proc-client.ts';
 

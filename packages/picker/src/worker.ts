@@ -3,15 +3,15 @@
  * main thread keeps both current. A request is served here from begin to end.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { ViewReader } from '@leadsman/collector/view/view-reader';
+import { Counters } from '@leadsman/ext-proc/counters';
+import { HealthState } from '@leadsman/ext-proc/health/health-state';
+import { SharedRequests } from '@leadsman/ext-proc/in-flight/shared-requests';
+import { type ExtProcServer, startExtProcServer } from '@leadsman/ext-proc/server/server';
+import { systemRandom } from '@leadsman/scheduling/random';
+import { InFlightTable } from '@leadsman/scheduling/shared/in-flight-table';
+import { WorkerScheduling } from '@leadsman/scheduling/worker/worker-scheduling';
 import { createLogger, monotonicMs } from '@leadsman/service';
-import { Counters } from './ext-proc/counters.ts';
-import { type ExtProcServer, startExtProcServer } from './ext-proc/server.ts';
-import { HealthState } from './health/health-state.ts';
-import { SharedRequests } from './in-flight/shared-requests.ts';
-import { InFlightTable } from './in-flight/table.ts';
-import { systemRandom } from './scheduling/random.ts';
-import { WorkerScheduling } from './scheduling/worker-scheduling.ts';
+import { ViewReader } from '@leadsman/view/reader';
 import { CountedScheduler } from './workers/counted-scheduler.ts';
 import type { FromWorker, ToWorker, WorkerData } from './workers/messages.ts';
 

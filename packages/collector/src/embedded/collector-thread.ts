@@ -1,7 +1,7 @@
 /** Entry of the collector's thread within a picker; see start-embedded-collector.ts. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { createLogger, monotonicMs } from '@leadsman/service';
-import { CollectorCore } from '../collector-core.ts';
+import { CollectorCore } from '../core/collector-core.ts';
 import type { CollectorThreadData, CollectorThreadMessage } from './thread-messages.ts';
 
 /** Distance of two snapshots for metrics. */

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { grpcSink } from '@leadsman/link';
 import { createLogger } from '@leadsman/service';
 import { waitUntil } from '@leadsman/testing';
+import { createView, feedState, headerWord, ViewMemory } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
+import { beginWrite } from '@leadsman/view/sequence';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { afterEach, expect, test } from 'vitest';
 import { reportRecord, SampleSender } from '../sample-frame.ts';
-import { createView, feedState, headerWord, ViewMemory } from '../view/layout.ts';
-import { beginWrite } from '../view/sequence.ts';
-import { ViewReader } from '../view/view-reader.ts';
 import { startEmbeddedCollector } from './start-embedded-collector.ts';
 
 const stops: (() => Promise<void>)[] = [];

@@ -2,13 +2,13 @@
 import { grpcSink } from '@leadsman/link';
 import { createLogger, readConfig } from '@leadsman/service';
 import { waitUntil } from '@leadsman/testing';
+import { createView, feedState } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { afterEach, expect, test } from 'vitest';
 import { attributesRecord, reportRecord, SampleSender } from '../sample-frame.ts';
 import { collectorConfigShape } from '../service/config.ts';
 import { startCollector } from '../service/start-collector.ts';
-import { createView, feedState } from '../view/layout.ts';
-import { ViewReader } from '../view/view-reader.ts';
 import { startEmbeddedCollector } from './start-embedded-collector.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });

@@ -9,7 +9,7 @@
 import { Worker } from 'node:worker_threads';
 import { Backoff } from '@leadsman/link';
 import type { Logger, LogLevel } from '@leadsman/service';
-import type { CollectorSnapshot } from '../collector-core.ts';
+import type { CollectorSnapshot } from '../core/collector-core.ts';
 import type { FeedConfig } from '../feed/feed-config.ts';
 import { expireAfterMsDefault } from '../ingest/fleet.ts';
 import type { CollectorThreadData, CollectorThreadMessage } from './thread-messages.ts';

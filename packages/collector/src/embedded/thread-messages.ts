@@ -1,6 +1,6 @@
 /** What a picker's main thread and its collector thread tell each other. All of it is cloneable. */
 import type { LogLevel } from '@leadsman/service';
-import type { CollectorSnapshot } from '../collector-core.ts';
+import type { CollectorSnapshot } from '../core/collector-core.ts';
 import type { FeedConfig } from '../feed/feed-config.ts';
 
 export interface CollectorThreadData {

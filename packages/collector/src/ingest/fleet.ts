@@ -12,10 +12,11 @@
  *
  * Cost of a report: one index lookup, one comparison, one copy. No allocation but for newcomers.
  */
+
+import { KeyIndex } from '@leadsman/view/key-index';
+import { attributesSlotBytes, bodyInt, bodyWord, bodyWords } from '@leadsman/view/layout';
+import type { ViewWriter } from '@leadsman/view/writer';
 import { decodeAttributes, reportOffset, targetText, WireError } from '@leadsman/wire';
-import { KeyIndex } from '../view/key-index.ts';
-import { attributesSlotBytes, bodyInt, bodyWord, bodyWords } from '../view/layout.ts';
-import type { ViewWriter } from '../view/view-writer.ts';
 import type { Departures } from '../watch/departures.ts';
 import type { IngestCounters } from './counters.ts';
 import { EarlyAttributes } from './early-attributes.ts';

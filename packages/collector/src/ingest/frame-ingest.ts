@@ -10,9 +10,9 @@
  * here: a transport that falls behind drops what waited too long, cheaper than reading it.
  */
 import { StallGuard } from '@leadsman/service';
+import { type FeedState, feedState } from '@leadsman/view/layout';
+import type { ViewWriter } from '@leadsman/view/writer';
 import { FrameReader, recordType, WireError } from '@leadsman/wire';
-import { type FeedState, feedState } from '../view/layout.ts';
-import type { ViewWriter } from '../view/view-writer.ts';
 import type { Departures } from '../watch/departures.ts';
 import { createIngestCounters, type IngestCounters } from './counters.ts';
 import { ExpiryGuard } from './expiry-guard.ts';

@@ -5,9 +5,10 @@
  * Bounded: senders idle for {@link senderIdleMs} leave; beyond `sendersMax` new ones go untracked.
  * Cost per frame: one index lookup, no allocation.
  */
+
+import { KeyIndex } from '@leadsman/view/key-index';
 import type { FrameReader } from '@leadsman/wire';
 import { frameOffset } from '@leadsman/wire';
-import { KeyIndex } from '../view/key-index.ts';
 import type { IngestCounters } from './counters.ts';
 
 /** Sixty keyframes missed: the process is gone, and a new one has another id. */

@@ -1,9 +1,9 @@
 /** Flags and variables of the collector service. */
 import { adminOptions, natsOptions } from '@leadsman/service';
+import { slotsLimit } from '@leadsman/view/layout';
+import { staleAfterMsDefault } from '@leadsman/view/trust';
 import { z } from 'zod';
 import { expireAfterMsDefault } from '../ingest/fleet.ts';
-import { staleAfterMsDefault } from '../view/endpoint-state.ts';
-import { slotsLimit } from '../view/layout.ts';
 
 const milliseconds = (least: number, most: number) => z.number().int().min(least).max(most);
 

@@ -11,14 +11,14 @@ import {
   type NatsServer,
   waitUntil,
 } from '@leadsman/testing';
+import type { EndpointJson } from '@leadsman/view/endpoint-json';
+import { createView } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
+import { ViewWriter } from '@leadsman/view/writer';
 import { allFramesSubject, nodeFramesSubject } from '@leadsman/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FrameIngest } from '../ingest/frame-ingest.ts';
 import { reportRecord, SampleSender } from '../sample-frame.ts';
-import type { EndpointJson } from '../view/endpoint-json.ts';
-import { createView } from '../view/layout.ts';
-import { ViewReader } from '../view/view-reader.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { collectorConfigShape } from './config.ts';
 import { startCollector } from './start-collector.ts';
 

@@ -7,12 +7,12 @@
 import { randomBytes } from 'node:crypto';
 import { natsOptionsFrom } from '@leadsman/link';
 import { createAdmin, type Logger, monotonicMs, registerReadCounters } from '@leadsman/service';
+import { createView, type FeedState, feedState } from '@leadsman/view/layout';
 import { formatHostPort } from '@leadsman/wire';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { CollectorCore } from '../collector-core.ts';
+import { CollectorCore } from '../core/collector-core.ts';
+import { registerCollectorMetrics } from '../core/metrics.ts';
 import type { FeedConfig } from '../feed/feed-config.ts';
-import { registerCollectorMetrics } from '../metrics.ts';
-import { createView, type FeedState, feedState } from '../view/layout.ts';
 import { Departures } from '../watch/departures.ts';
 import { WatchServer } from '../watch/watch-server.ts';
 import type { CollectorConfig } from './config.ts';

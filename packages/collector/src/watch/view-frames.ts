@@ -15,6 +15,8 @@
  * Cost per changed endpoint: two copies of 256 bytes. Rank numbers are not passed on: they are for
  * people, who ask the collector itself.
  */
+
+import type { ViewReader } from '@leadsman/view/reader';
 import {
   type FrameSender,
   FrameWriter,
@@ -23,7 +25,6 @@ import {
   goneBytes,
   recordType,
 } from '@leadsman/wire';
-import type { ViewReader } from '../view/view-reader.ts';
 import type { Departures } from './departures.ts';
 
 /** A frame that leaves a socket within a few ms even at 1 Gbit/s. */

@@ -2,9 +2,10 @@
  * The picker's own metrics, summed over its threads. The numbers lie in memory that the threads
  * write; they are read when somebody scrapes. No label comes out of a request.
  */
+
+import { type CounterName, type Counters, counterNames } from '@leadsman/ext-proc/counters';
 import { type ReadCounter, registerReadCounters } from '@leadsman/service';
 import { Gauge, type Registry } from 'prom-client';
-import { type CounterName, type Counters, counterNames } from '../ext-proc/counters.ts';
 import type { PoolStatus } from '../pool/pool-registry.ts';
 
 export interface PickerNumbers {

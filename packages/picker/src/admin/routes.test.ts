@@ -1,5 +1,5 @@
-import { ViewReader } from '@leadsman/collector';
 import { createAdmin, createLogger, monotonicMs } from '@leadsman/service';
+import { ViewReader } from '@leadsman/view/reader';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

@@ -2,7 +2,8 @@
  * What the picker's main thread tells people: which pools it serves and why one may be empty, and
  * what it knows of each endpoint. And one thing they may ask of it: to read its strategy file now.
  */
-import { type EndpointJson, endpointJson, type ViewReader } from '@leadsman/collector';
+import { type EndpointJson, endpointJson } from '@leadsman/view/endpoint-json';
+import type { ViewReader } from '@leadsman/view/reader';
 import type { FastifyInstance } from 'fastify';
 import type { PoolStatus } from '../pool/pool-registry.ts';
 

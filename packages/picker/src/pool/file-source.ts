@@ -6,9 +6,9 @@
  * list is told again when a pod behind such an address appears or is replaced.
  */
 import { readFile } from 'node:fs/promises';
-import type { ViewReader } from '@leadsman/collector';
+import type { Member } from '@leadsman/scheduling/endpoint';
 import type { Logger } from '@leadsman/service';
-import type { Member } from './endpoint.ts';
+import type { ViewReader } from '@leadsman/view/reader';
 import type { MembershipListener, MembershipSource } from './membership.ts';
 import {
   declaredPodKey,

@@ -1,6 +1,9 @@
 /** A fleet view with a writer, for this package's tests: endpoints report what a test says. */
-import { createView, FrameIngest, ViewWriter } from '@leadsman/collector';
+
+import { FrameIngest } from '@leadsman/collector';
 import { monotonicMs } from '@leadsman/service';
+import { createView } from '@leadsman/view/layout';
+import { ViewWriter } from '@leadsman/view/writer';
 import {
   FrameWriter,
   metric,

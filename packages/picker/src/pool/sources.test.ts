@@ -1,11 +1,11 @@
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ViewReader } from '@leadsman/collector';
+import type { PoolMembers } from '@leadsman/scheduling/endpoint';
 import { createLogger } from '@leadsman/service';
+import { ViewReader } from '@leadsman/view/reader';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { PoolMembers } from './endpoint.ts';
 import { FileSource } from './file-source.ts';
 import type { MembershipSource } from './membership.ts';
 import { SampleFleet } from './sample-fleet.ts';

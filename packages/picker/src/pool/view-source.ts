@@ -5,8 +5,9 @@
  * An endpoint joins with its first report and leaves when the view lets it expire, so a pod that
  * vanished without a word stays (as stale, the last resort) until then.
  */
-import type { ViewReader } from '@leadsman/collector';
-import type { Member } from './endpoint.ts';
+
+import type { Member } from '@leadsman/scheduling/endpoint';
+import type { ViewReader } from '@leadsman/view/reader';
 import type { MembershipListener, MembershipSource } from './membership.ts';
 
 /** How often the view is looked at for endpoints that came or left, ms. */

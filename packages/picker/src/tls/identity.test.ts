@@ -2,8 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
 import { IdentityError, type IdentityFiles, loadIdentity, watchIdentity } from './identity.ts';
 
 const today = Date.UTC(2026, 10, 30);

@@ -9,7 +9,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext } from 'node:tls';
-import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
+import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
 
 /** A process lives for months at most, and nobody renews what it made for itself. */
 const selfSignedForMs = 5 * 365 * 86_400_000;

@@ -1,5 +1,5 @@
 /** Counts picks per endpoint in shared memory, for people and tests; otherwise a pass-through. */
-import type { Outcome, Pick, RequestFacts, Scheduler } from '../scheduling/scheduler.ts';
+import type { Outcome, Pick, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
 
 export class CountedScheduler implements Scheduler {
   readonly #scheduler: Scheduler;

@@ -3,12 +3,12 @@
  * port, is told of pools, certificates and readiness, and drains.
  */
 import type { Worker } from 'node:worker_threads';
+import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
+import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
+import type { SchedulingFromWorker } from '@leadsman/scheduling/shared/messages';
 import type { Logger } from '@leadsman/service';
-import type { SchedulingConfig } from '../config/scheduling-config.ts';
-import type { PickerConfig } from '../config.ts';
-import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
-import type { PoolUpdate } from '../pool/endpoint.ts';
-import type { SchedulingFromWorker } from '../scheduling/worker-messages.ts';
+import type { PickerConfig } from '../config/picker-config.ts';
 import type { FromWorker, SharedMemory, ToWorker, WorkerData } from './messages.ts';
 import { SilenceWatch } from './silence-watch.ts';
 import { ThreadRoll } from './thread-roll.ts';

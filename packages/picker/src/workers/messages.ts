@@ -2,14 +2,18 @@
  * What the main thread and its ext_proc threads share and tell each other. Everything here is
  * cloneable; the memory is shared, never copied.
  */
+
+import type { ExtProcOptions } from '@leadsman/ext-proc/server/server';
+import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
+import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
+import type { InFlightShape } from '@leadsman/scheduling/shared/in-flight-table';
+import type {
+  SchedulingFromWorker,
+  SchedulingToWorker,
+} from '@leadsman/scheduling/shared/messages';
+import type { SchedulingMemory } from '@leadsman/scheduling/shared/shared-memory';
 import type { LogLevel } from '@leadsman/service';
-import type { SchedulingConfig } from '../config/scheduling-config.ts';
-import type { ExtProcOptions } from '../ext-proc/server.ts';
-import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
-import type { InFlightShape } from '../in-flight/table.ts';
-import type { PoolUpdate } from '../pool/endpoint.ts';
-import type { SchedulingMemory } from '../scheduling/shared-memory.ts';
-import type { SchedulingFromWorker, SchedulingToWorker } from '../scheduling/worker-messages.ts';
 
 /** Numbers that every thread of the process may read at any time. */
 export interface SharedMemory {

@@ -1,5 +1,5 @@
+import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { PoolUpdate } from '../pool/endpoint.ts';
 import { broadcastDelayMs, PoolBroadcast } from './pool-broadcast.ts';
 
 beforeEach(() => {

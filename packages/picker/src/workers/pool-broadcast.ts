@@ -5,7 +5,7 @@
  * a whole list. Changes within a few milliseconds are therefore told as one, the newest list of
  * each pool. That delay is small against the 100 ms within which a pick must see a change.
  */
-import type { PoolUpdate } from '../pool/endpoint.ts';
+import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
 import type { PoolChanges } from '../pool/pool-registry.ts';
 
 /** How long a change may wait for others, ms. */

@@ -1,8 +1,8 @@
 /** What the membership tests share: a fake API server, a picker's membership, and what it told. */
 import { KubeClient, kubeconfigAccess, type ReflectorSettings } from '@leadsman/kube';
+import type { PoolMembers } from '@leadsman/scheduling/endpoint';
 import { createLogger } from '@leadsman/service';
 import { type FakeApiServer, waitUntil } from '@leadsman/testing';
-import type { PoolMembers } from '../endpoint.ts';
 import { KubernetesMembership } from './kubernetes-membership.ts';
 import type { PoolClaim } from './pool-claim.ts';
 

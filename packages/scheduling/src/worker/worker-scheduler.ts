@@ -1,0 +1,219 @@
+/**
+ * The scheduler of one worker thread: pools by name, the refresh of their tables, and the account
+ * of requests in flight.
+ *
+ * ```
+ * exchange ──pick──> pool: candidates, strategy ──> ticket in the in-flight table
+ *                      ^ refreshed every few ms from the gauge source
+ * ```
+ *
+ * Time comes with each call; nothing here reads a clock or starts a timer. The owner calls
+ * {@link WorkerScheduler.tick} about every 10 ms, which also keeps the ledger's history without
+ * gaps while no request comes.
+ */
+
+import type { PoolUpdate } from '../endpoint.ts';
+import type { PrefixIndex } from '../prefix/prefix-index.ts';
+import type { Random } from '../random.ts';
+import type { Outcome, Pick, RequestFacts, Scheduler } from '../scheduler.ts';
+import type { HistoryWriter } from '../shared/history-ring.ts';
+import type { InFlightTable } from '../shared/in-flight-table.ts';
+import type { GaugeSource } from './candidates/gauge-source.ts';
+import { Ledger } from './candidates/ledger.ts';
+import { LedgerHistory } from './candidates/ledger-history.ts';
+import { PromptMatch } from './candidates/prompt-match.ts';
+import { Tickets } from './candidates/tickets.ts';
+import type { PoolPolicy } from './policy/policy.ts';
+import { nobody, PoolScheduler, type WorkerParts } from './pool-scheduler.ts';
+
+export interface WorkerSchedulerOptions {
+  source: GaugeSource;
+  inFlight: InFlightTable;
+  /** Shared words of the other replicas' requests, see ledger.ts. */
+  remote: SharedArrayBuffer;
+  prefixIndex: PrefixIndex;
+  /** Where routing history for the other replicas goes; `undefined` without replicas. */
+  history: HistoryWriter | undefined;
+  random: Random;
+  /** Builds the policy of a pool; called again for every pool after {@link WorkerScheduler.use}. */
+  policyFor: PolicyFor;
+  /** Least time between two refreshes of the tables, ms. */
+  refreshMs?: number;
+}
+
+export type PolicyFor = (pool: string) => PoolPolicy;
+
+const refreshMsDefault = 5;
+/** Speeds move over seconds; the median they need is a sort of the whole pool. */
+const speedIntervalMs = 1_000;
+const historyIntervalMs = 9;
+/**
+ * Engines with adapters change their lists with almost every request; reading those of 1,000
+ * endpoints takes a millisecond, and an adapter stays loaded for far longer than this.
+ */
+const adaptersIntervalMs = 100;
+
+export class WorkerScheduler implements Scheduler {
+  readonly tickets: Tickets;
+  readonly #options: WorkerSchedulerOptions;
+  readonly #parts: WorkerParts;
+  readonly #pools = new Map<string, PoolScheduler>();
+  readonly #poolByNumber = new Map<number, PoolScheduler>();
+  #poolsMade = 0;
+  readonly #refreshMs: number;
+  #policyFor: PolicyFor;
+  #attributesChanged = false;
+  #adaptersReadAtMs = Number.NEGATIVE_INFINITY;
+  #refreshedAtMs = Number.NEGATIVE_INFINITY;
+  #recordedAtMs = Number.NEGATIVE_INFINITY;
+  #learnedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: WorkerSchedulerOptions) {
+    this.#options = options;
+    this.#policyFor = options.policyFor;
+    this.#refreshMs = options.refreshMs ?? refreshMsDefault;
+    this.tickets = new Tickets(options.inFlight);
+    const ledger = new Ledger(options.inFlight, options.remote);
+    this.#parts = {
+      source: options.source,
+      ledger,
+      history: new LedgerHistory(ledger),
+      prompt: new PromptMatch(options.prefixIndex),
+      random: options.random,
+      onCapacity: (index, tokens) => options.prefixIndex.blocks.setCapacity(index, tokens),
+    };
+  }
+
+  /** Pools by name, for metrics and `explain`. */
+  get pools(): ReadonlyMap<string, PoolScheduler> {
+    return this.#pools;
+  }
+
+  /** A pool is new, or its membership changed. */
+  updatePool(update: PoolUpdate, nowMs: number): void {
+    let pool = this.#pools.get(update.pool);
+    if (pool === undefined) {
+      const policy = this.#policyFor(update.pool);
+      pool = new PoolScheduler(update.pool, ++this.#poolsMade, this.#parts, policy);
+      this.#pools.set(pool.name, pool);
+      this.#poolByNumber.set(pool.number, pool);
+    }
+    // Slots that appeared since the last refresh must be found by the new members.
+    this.#refresh(nowMs);
+    pool.update(update, nowMs);
+  }
+
+  /** A pool is no longer served. Its requests in flight are released as they end. */
+  removePool(name: string): void {
+    const pool = this.#pools.get(name);
+    if (pool === undefined) return;
+    this.#pools.delete(name);
+    this.#poolByNumber.delete(pool.number);
+  }
+
+  /** Swaps the configuration of all pools between two picks; open exchanges are not touched. */
+  use(policyFor: PolicyFor, nowMs: number): void {
+    const built = [...this.#pools.values()].map((pool) => ({ pool, policy: policyFor(pool.name) }));
+    this.#policyFor = policyFor;
+    for (const { pool, policy } of built) pool.use(policy, nowMs);
+  }
+
+  /** Keeps tables and history current; call about every 10 ms. */
+  tick(nowMs: number): void {
+    if (nowMs - this.#recordedAtMs >= historyIntervalMs) {
+      this.#recordedAtMs = nowMs;
+      this.#parts.history.record(nowMs);
+    }
+    if (nowMs - this.#refreshedAtMs >= this.#refreshMs) this.#refresh(nowMs);
+    if (nowMs - this.#learnedAtMs < speedIntervalMs) return;
+    this.#learnedAtMs = nowMs;
+    for (const pool of this.#pools.values()) pool.table.learnSpeeds();
+  }
+
+  pick(request: RequestFacts, into: Pick): void {
+    const { nowMs } = request;
+    if (nowMs - this.#refreshedAtMs >= this.#refreshMs) this.#refresh(nowMs);
+    const pool = this.#pools.get(request.poolName);
+    if (pool === undefined) {
+      into.status = 'unknown_pool';
+      into.reason = 'unknown_pool';
+      into.destination = '';
+      into.endpoint = undefined;
+      into.ticket = -1;
+      into.retryAfterS = 1;
+      return;
+    }
+    const position = pool.choose(request, into);
+    if (position !== nobody) this.#send(pool, request, position, into);
+    count(pool.outcomes, position === nobody ? into.reason : pool.policy.strategyName);
+  }
+
+  servedBy(ticket: number, destination: string): void {
+    const table = this.#poolByNumber.get(this.tickets.poolOf(ticket))?.table;
+    if (table === undefined) return;
+    for (let position = 0; position < table.count; position++) {
+      if (table.endpoints[position]!.destination !== destination) continue;
+      this.tickets.move(ticket, table.index[position]!);
+      return;
+    }
+  }
+
+  firstToken(ticket: number): void {
+    this.tickets.firstToken(ticket);
+  }
+
+  release(ticket: number, outcome: Outcome): void {
+    const pool = this.#poolByNumber.get(this.tickets.poolOf(ticket));
+    if (!this.tickets.release(ticket)) return;
+    if (outcome.outputTokens >= 0) pool?.means.ended(outcome.outputTokens);
+  }
+
+  #refresh(nowMs: number): void {
+    const { source } = this.#parts;
+    const changed = source.refresh();
+    if (changed) this.#attributesChanged = true;
+    const readsAdapters =
+      this.#attributesChanged && nowMs - this.#adaptersReadAtMs >= adaptersIntervalMs;
+    for (const { table } of this.#pools.values()) {
+      if (changed && source.identitiesChanged) {
+        table.resolve(nowMs);
+        continue;
+      }
+      table.takeChanged();
+      if (readsAdapters) table.readAdapters(nowMs);
+      table.classify(nowMs);
+    }
+    if (readsAdapters) {
+      this.#attributesChanged = false;
+      this.#adaptersReadAtMs = nowMs;
+    }
+    this.#refreshedAtMs = nowMs;
+  }
+
+  #send(pool: PoolScheduler, request: RequestFacts, position: number, into: Pick): void {
+    const { table, prompt, means, policy } = pool;
+    const index = table.index[position]!;
+    const promptTokens = request.promptTokens > 0 ? request.promptTokens : means.promptTokens;
+    let uncached = promptTokens;
+    if (policy.recordsPrompts) {
+      uncached = Math.max(0, promptTokens - prompt.matchedTokens(index));
+      const recent = this.#options.prefixIndex.enter(index, prompt.blocks());
+      this.#options.history?.write(index, prompt.blocks(), recent);
+    }
+    if (request.promptTokens > 0) means.sent(promptTokens, uncached);
+    // Only adapters that an engine has named: clients may send any text as a model.
+    if (table.adapters.isKnown(request.model)) {
+      table.adapters.markSent(request.model, position, request.nowMs);
+    }
+    into.status = 'picked';
+    into.reason = table.trust[position] === 0 ? '' : 'last_resort';
+    if (into.reason !== '') pool.lastResortPicks++;
+    into.endpoint = table.endpoints[position];
+    into.ticket = this.tickets.take(pool.number, index, uncached, promptTokens);
+    into.retryAfterS = 0;
+  }
+}
+
+function count(outcomes: Map<string, number>, name: string): void {
+  outcomes.set(name, (outcomes.get(name) ?? 0) + 1);
+}
