@@ -59,7 +59,10 @@ function arrivalTimes(scenario: Scenario, random: SeededRandom, durationMs: numb
   return times;
 }
 
-type Drawn = Pick<RoutingRequest, 'promptTokens' | 'outputTokens' | 'blocks' | 'isLong'>;
+type Drawn = Pick<
+  RoutingRequest,
+  'promptTokens' | 'outputTokens' | 'blocks' | 'engineBlocks' | 'session' | 'isLong'
+>;
 
 function prompts(scenario: Scenario, random: SeededRandom): () => Drawn {
   const { traffic } = scenario;
@@ -81,6 +84,8 @@ function prompts(scenario: Scenario, random: SeededRandom): () => Drawn {
       promptTokens,
       outputTokens: Math.min(outputTokensMax, output),
       blocks,
+      engineBlocks: blocks,
+      session: -1,
       isLong,
     };
   };

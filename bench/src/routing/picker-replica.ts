@@ -53,6 +53,7 @@ export class PickerReplica {
 
   constructor(options: PickerReplicaOptions, replica: number) {
     const { pods, config, kvCapacityTokens } = options;
+    this.#blocks.blockTokens = options.blockTokens;
     const shape = { endpointsMax: pods, workers: 1 };
     const inFlight = new InFlightTable(createInFlightBuffer(shape), shape, 0);
     const memory = createSchedulingMemory(pods, 1, config.prefixIndex);

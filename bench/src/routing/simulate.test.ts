@@ -69,7 +69,7 @@ describe('a run', () => {
 
   it('shows gauges no younger than the scenario says', () => {
     const scenario = { ...scenarioOf('chat 70 %'), gaugeDelayMs: 200 };
-    const options = { pods: 8, replicas: 1, kvCapacityTokens: 400_000, seed: 1 };
+    const options = { pods: 8, replicas: 1, kvCapacityTokens: 400_000, blockTokens: 64, seed: 1 };
     const policy = createPolicy('round-robin', options, config);
     let samples = 0;
     policy.gauges = (_pod, _gauges, measuredAtMs, nowMs) => {

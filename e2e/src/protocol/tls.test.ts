@@ -2,13 +2,14 @@
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import * as grpc from '@grpc/grpc-js';
 import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
-import { loadIdentity } from '@leadsman/picker';
+import { openIdentity } from '@leadsman/picker';
 import { waitUntil } from '@leadsman/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { destinationIn } from './client.ts';
 import { type PickerUnderTest, startPickerUnderTest } from './picker-under-test.ts';
 
-const selfSigned = () => loadIdentity({ certFile: '', keyFile: '' }, Date.now());
+const selfSigned = async () =>
+  (await openIdentity({ certFile: '', keyFile: '', unixMs: Date.now() })).first;
 let picker: PickerUnderTest;
 let identity: TlsIdentity;
 beforeAll(async () => {

@@ -1,5 +1,4 @@
 export * from './access.ts';
-export * from './backoff.ts';
 export * from './client.ts';
 export * from './error.ts';
 export * from './list.ts';

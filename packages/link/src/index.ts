@@ -1,5 +1,4 @@
 export * from './agent/agent-sink.ts';
-export { Backoff, type BackoffOptions, pause } from './backoff.ts';
 export * from './frame-port.ts';
 export * from './grpc/feed-server.ts';
 export {
@@ -21,7 +20,7 @@ export {
   resolveTargets,
   type Target,
 } from './grpc/resolve.ts';
-export { clientCredentials, type GrpcClientTls, type GrpcServerTls } from './grpc/tls.ts';
+export { ClientTls } from './grpc/tls.ts';
 export { createNatsCounters, type NatsCounters } from './nats/counters.ts';
 export { CredentialsError, type NatsCredentials } from './nats/credentials.ts';
 export { natsSink, natsSource } from './nats/frames.ts';

@@ -6,9 +6,15 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { KubeClient, openAccess } from '@leadsman/kube';
-import { createAdmin, type Logger, monotonicMs, StallGuard, tickMs } from '@leadsman/service';
+import {
+  createAdmin,
+  type Logger,
+  monotonicMs,
+  pause,
+  StallGuard,
+  tickMs,
+} from '@leadsman/service';
 import { formatHostPort, senderIdBytes } from '@leadsman/wire';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Batcher } from './batch/batcher.ts';
@@ -102,7 +108,7 @@ export async function startNodeAgent(
     batcher,
     stop: async () => {
       ending = true;
-      if (batcher.targets.size > 0) await delay(endNoticeMs);
+      if (batcher.targets.size > 0) await pause(endNoticeMs);
       await server.close();
       clearInterval(ticking);
       await discovery?.stop();

@@ -38,7 +38,7 @@ import { PoolRegistry } from './pool/pool-registry.ts';
 import { Readiness } from './readiness.ts';
 import { openSharedMemory } from './shared-memory.ts';
 import { Teardown } from './teardown.ts';
-import { loadIdentity, watchIdentity } from './tls/identity.ts';
+import { openIdentity } from './tls/identity.ts';
 import { ExtProcThreads } from './workers/ext-proc-threads.ts';
 import type { SharedMemory } from './workers/messages.ts';
 import { PoolBroadcast } from './workers/pool-broadcast.ts';
@@ -88,8 +88,14 @@ async function start(
   const source = new ConfigSource({ file, strategy, staleAfterMs });
   const loaded = await source.load();
   const shared = openSharedMemory({ ...config, prefixIndex: loaded.config.prefixIndex });
-  const files = { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile };
-  const identity = config.tls ? await loadIdentity(files, deps.unixMs()) : undefined;
+  const identity = config.tls
+    ? await openIdentity({
+        certFile: config.tlsCertFile,
+        keyFile: config.tlsKeyFile,
+        unixMs: deps.unixMs(),
+        logger,
+      })
+    : undefined;
   const inFlight = new InFlightTable(shared.inFlight, shared.inFlightShape, -1);
   const requests = (index: number) => inFlight.total(index, InFlightField.requests);
   const replicaName = config.replicaName || config.podName || randomName(deps.random);
@@ -134,7 +140,7 @@ async function start(
   const threads: ExtProcThreads = new ExtProcThreads({
     config,
     shared,
-    identity,
+    identity: identity?.first,
     scheduling: () => hub.config,
     pools: () => pools.updates(),
     onScheduling: (worker, message) => hub.receive(worker, message),
@@ -163,16 +169,8 @@ async function start(
   teardown.add(() => threads.stop());
   const port = await threads.start();
   listening('ext_proc', `${config.extProcHost}:${port}`);
-  const stopWatching =
-    identity &&
-    watchIdentity(files, identity, {
-      onChange: (changed) => {
-        logger.info('serving with a new certificate');
-        threads.setIdentity(changed);
-      },
-      onError: (error) => logger.error({ err: error }, 'new certificate cannot be used'),
-    });
-  teardown.add(async () => stopWatching?.());
+  identity?.follow((changed) => threads.setIdentity(changed));
+  teardown.add(async () => identity?.stop());
 
   const health = new HealthState();
   const healthServer = await startHealthServer(

@@ -20,9 +20,9 @@ import {
   reason,
   reportBytes,
   reportFlag,
+  unitOfMetric,
   writeReport,
 } from '@leadsman/wire';
-import { unitOfMetric } from './engine/unit.ts';
 import { hasOtherWords, type Reading } from './reading.ts';
 import { Suspicion, type SuspicionSettings } from './suspicion.ts';
 import type { Clock, TargetIdentity } from './target-identity.ts';

@@ -17,7 +17,7 @@ import {
   recordType,
 } from '@leadsman/wire';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { sidecarConfigShape } from './config.ts';
+import { sidecarConfigShape } from './config/config.ts';
 import type { Interfaces } from './pod-address.ts';
 import { type Sidecar, startSidecar } from './start-sidecar.ts';
 

@@ -17,7 +17,7 @@ export interface SampleOptions {
   epoch?: number;
   seq?: number;
   ageMs?: number;
-  /** All 23 numbers; default the seq. */
+  /** All numbers; default the seq. */
   value?: number;
   flags?: number;
   reason?: number;

@@ -6,8 +6,8 @@
  * sequence by two afterwards: the fault that the test must be able to see.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { metricsCount } from '@leadsman/wire';
-import { bodyWord, bodyWords, copyReport, headerWord, ViewMemory } from './layout.ts';
+import { copyReport, metricsCount } from '@leadsman/wire';
+import { bodyWord, bodyWords, headerWord, ViewMemory } from './layout.ts';
 import { ViewReader } from './reader.ts';
 import { sampleWords } from './sample-report.ts';
 import { ViewWriter } from './writer.ts';

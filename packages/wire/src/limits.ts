@@ -4,9 +4,16 @@
  * The assertions at the end run when the module is loaded: a change of one limit that breaks
  * another fails at once and everywhere, not on the first large frame in production.
  */
+import { metricsCount } from './metric.ts';
 
-/** Bytes of the fixed numeric part of a report: four cache lines, one view slot body. */
-export const reportBytes = 256;
+/** Bytes of a report before its numbers. */
+export const reportHeadBytes = 72;
+
+/** Bytes of a report of version 1, the shortest there is: 23 numbers. */
+export const reportBytesMin = 256;
+
+/** Bytes of a report as this version writes it and keeps it in a view's slot. */
+export const reportBytes = reportHeadBytes + metricsCount * 8;
 
 /**
  * Bytes of one attributes record, header included. Four model names, a pod, namespace and node
@@ -65,6 +72,7 @@ function mustHold(condition: boolean, rule: string): void {
 }
 
 mustHold(reportBytes % 8 === 0, 'a report is made of 8-byte words');
+mustHold(reportBytes >= reportBytesMin, 'readers of version 1 find all they know');
 mustHold(attributesBytesMax % 8 === 0, 'an attributes record is made of 8-byte words');
 mustHold(attributeValueBytesMax < attributesBytesMax, 'a value fits its record');
 mustHold(

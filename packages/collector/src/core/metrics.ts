@@ -20,6 +20,8 @@ const plain: readonly [PlainCounter, string, string][] = [
   ['reorderedFrames', 'frames_reordered_total', 'Frames that came after a later one.'],
   ['frameGaps', 'frame_gaps_total', 'Times that frame numbers of a sender were skipped.'],
   ['missingFrames', 'frames_missing_total', 'Frame numbers skipped.'],
+  ['keyframes', 'keyframes_total', 'Keyframes that came whole.'],
+  ['incompleteKeyframes', 'keyframes_incomplete_total', 'Keyframes with a part lost or late.'],
   ['untrackedFrames', 'frames_untracked_total', 'Frames of senders beyond the bound.'],
   ['unknownRecords', 'records_unknown_total', 'Records of types this version does not know.'],
   ['appliedAttributes', 'attributes_applied_total', 'Attributes that changed.'],

@@ -7,8 +7,7 @@
  * old thread is gone before the new one begins, so there is never more than one writer.
  */
 import { Worker } from 'node:worker_threads';
-import { Backoff } from '@leadsman/link';
-import type { Logger, LogLevel } from '@leadsman/service';
+import { Backoff, type Logger, type LogLevel } from '@leadsman/service';
 import type { CollectorSnapshot } from '../core/collector-core.ts';
 import type { FeedConfig } from '../feed/feed-config.ts';
 import { expireAfterMsDefault } from '../ingest/fleet.ts';

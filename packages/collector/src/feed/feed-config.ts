@@ -1,5 +1,6 @@
 /** Where a collector's frames come from. Plain data, so that it can be given to a thread. */
-import type { GrpcClientTls, GrpcServerTls, NatsOptions } from '@leadsman/link';
+import type { NatsOptions } from '@leadsman/link';
+import type { TlsFiles } from '@leadsman/service';
 
 export interface FeedConfig {
   /** Shown to NATS servers and to upstream collectors. */
@@ -14,13 +15,13 @@ export interface FeedConfig {
     host: string;
     /** 0: any. */
     port: number;
-    tls?: GrpcServerTls;
+    tls?: TlsFiles;
   };
   /** Read the view of other collectors; replicas of one another. */
   remote?: {
     /** `grpc://host:port`. */
     targets: readonly string[];
-    tls?: GrpcClientTls;
+    tls?: TlsFiles;
     /** Wanted distance of two frames, ms; 0 leaves it to the collector. */
     intervalMs: number;
   };

@@ -14,10 +14,10 @@ import {
 } from '@leadsman/link';
 import { allFramesSubject, formatHostPort } from '@leadsman/wire';
 import { RemoteFeed } from '../watch/remote-feed.ts';
+import { BatchedWakeup } from './batched-wakeup.ts';
 import { DirectPresence } from './direct-presence.ts';
 import type { FeedConfig } from './feed-config.ts';
 import { FramesSubscription } from './frames-subscription.ts';
-import { Nap } from './nap.ts';
 
 /**
  * How long frames may gather before they are read, ms: what the freshness budget has for NATS and
@@ -61,7 +61,7 @@ export class Feed {
     }
     if (config.direct !== undefined) {
       const { watch } = deps;
-      this.direct = grpcFrameServer({ ...config.direct, ...(watch ? { watch } : {}) });
+      this.direct = grpcFrameServer({ ...config.direct, logger, ...(watch ? { watch } : {}) });
       this.#sources.push(this.direct);
     }
     if (config.remote !== undefined) {
@@ -72,9 +72,9 @@ export class Feed {
 
   /** Begins to call `onFrame`. Rejects when the direct listener's port cannot be had. */
   async start(onFrame: FrameHandler): Promise<void> {
-    const nap = this.#deps.sleeps ? new Nap(gatherMs, this.#deps.nowMs) : undefined;
+    const wakeup = this.#deps.sleeps ? new BatchedWakeup(gatherMs, this.#deps.nowMs) : undefined;
     const handler: FrameHandler = (frame, waitedMs) => {
-      nap?.afterThis();
+      wakeup?.frameTaken();
       onFrame(frame, waitedMs);
     };
     for (const source of this.#sources) source.start(handler);

@@ -16,6 +16,9 @@ export interface IngestCounters {
   /** Times that numbers were skipped, and how many; those that come later are reordered. */
   frameGaps: number;
   missingFrames: number;
+  /** Keyframes of which every part came, and those of which one was lost or late. */
+  keyframes: number;
+  incompleteKeyframes: number;
   /** Frames of senders beyond the table's bound: applied, but not checked for gaps. */
   untrackedFrames: number;
   unknownRecords: number;
@@ -51,6 +54,8 @@ export function createIngestCounters(): IngestCounters {
     reorderedFrames: 0,
     frameGaps: 0,
     missingFrames: 0,
+    keyframes: 0,
+    incompleteKeyframes: 0,
     untrackedFrames: 0,
     unknownRecords: 0,
     appliedReports: 0,

@@ -124,7 +124,7 @@ function feedConfigOf(config: CollectorConfig): FeedConfig {
     feed.direct.tls = {
       certFile: config.grpcTlsCertFile,
       keyFile: config.grpcTlsKeyFile,
-      clientCaFile: config.grpcTlsClientCaFile,
+      caFile: config.grpcTlsClientCaFile,
     };
   }
   if (config.natsUrl.length > 0) {

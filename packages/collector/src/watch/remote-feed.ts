@@ -13,26 +13,24 @@
  */
 import { Client, type ClientReadableStream } from '@grpc/grpc-js';
 import {
-  Backoff,
-  clientCredentials,
+  ClientTls,
   type FrameHandler,
   type FrameSource,
-  type GrpcClientTls,
   type LinkLogger,
   type LookupAll,
   lookupAll,
   parseTarget,
-  pause,
   type Replica,
   resolveTargets,
   type Target,
   watchMethod,
 } from '@leadsman/link';
+import { Backoff, pause, type TlsFiles } from '@leadsman/service';
 import { frameBytesMax, keyframeIntervalMs } from '@leadsman/wire';
 
 export interface RemoteFeedOptions {
   targets: readonly string[];
-  tls?: GrpcClientTls;
+  tls?: TlsFiles;
   name: string;
   intervalMs: number;
   logger: LinkLogger;
@@ -56,6 +54,7 @@ export class RemoteFeed implements FrameSource {
   readonly counters: RemoteFeedCounters = { failovers: 0, connectErrors: 0 };
   readonly #options: RemoteFeedOptions;
   readonly #targets: Target[];
+  readonly #tls: ClientTls;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
   #connected = false;
@@ -65,6 +64,7 @@ export class RemoteFeed implements FrameSource {
   /** Throws RangeError on a malformed target. */
   constructor(options: RemoteFeedOptions) {
     this.#options = options;
+    this.#tls = new ClientTls(options.tls, options.logger);
     this.#targets = options.targets.map(parseTarget);
     this.#backoff = new Backoff({ firstMs: 50, maxMs: 1_000, random: options.random });
   }
@@ -123,15 +123,16 @@ export class RemoteFeed implements FrameSource {
 
   /** Follows one replica to its end; `true` when it brought at least one frame. */
   async #watch(replica: Replica, onFrame: FrameHandler): Promise<boolean> {
-    const { tls, logger, name, intervalMs, nowMs } = this.#options;
+    const tls = this.#tls;
+    const { logger, name, intervalMs, nowMs } = this.#options;
     let client: Client;
     try {
-      client = new Client(replica.address, await clientCredentials(tls), {
+      client = new Client(replica.address, await tls.credentials(), {
         'grpc.use_local_subchannel_pool': 1,
         'grpc.enable_retries': 0,
         'grpc.default_authority': replica.serverName,
         'grpc.max_receive_message_length': frameBytesMax + 64,
-        ...(tls?.caFile ? { 'grpc.ssl_target_name_override': replica.serverName } : {}),
+        ...(tls.secured ? { 'grpc.ssl_target_name_override': replica.serverName } : {}),
       });
     } catch (error) {
       logger.warn({ err: error }, 'collector TLS files cannot be used');

@@ -6,10 +6,15 @@
  * process is slow, HTTP/2 flow control stops the senders, which then keep only what is newest.
  */
 import { Server, type ServerDuplexStream, type ServerWritableStream, status } from '@grpc/grpc-js';
+import {
+  type CertificateLogger,
+  RotatingCertificate,
+  type TlsFiles,
+} from '@leadsman/service/rotating-certificate';
 import { formatHostPort, frameBytesMax } from '@leadsman/wire';
 import type { FrameHandler, FrameSource } from '../frame-port.ts';
 import { feedService, type WatchRequest } from './feed-service.ts';
-import { type GrpcServerTls, serverCredentials } from './tls.ts';
+import { serverCredentials } from './tls.ts';
 
 export type WatchCall = ServerWritableStream<WatchRequest, Uint8Array>;
 
@@ -17,7 +22,11 @@ export interface FeedServerOptions {
   host: string;
   /** 0: any. */
   port: number;
-  tls?: GrpcServerTls;
+  /** A certificate and its key turn TLS on; a CA file asks clients for a certificate of it. */
+  tls?: TlsFiles;
+  logger?: CertificateLogger;
+  /** Distance of two looks at the files, ms. */
+  lookEveryMs?: number;
   /** Serves `Feed/Watch`; without it watchers are told `UNIMPLEMENTED`. */
   watch?: (call: WatchCall) => void;
   /** Streams of senders at once; one per node or pod. */
@@ -64,6 +73,7 @@ class PushServer implements FeedServer {
   readonly #options: FeedServerOptions;
   readonly #server: Server;
   readonly #calls = new Set<PushCall>();
+  #certificate: RotatingCertificate | undefined;
   #onFrame: FrameHandler | undefined;
 
   constructor(options: FeedServerOptions) {
@@ -93,8 +103,14 @@ class PushServer implements FeedServer {
   }
 
   async listen(): Promise<number> {
-    const { host, port, tls } = this.#options;
-    const credentials = await serverCredentials(tls);
+    const { host, port, tls, logger, lookEveryMs } = this.#options;
+    const { certFile, keyFile } = tls ?? {};
+    if (certFile || keyFile) {
+      this.#certificate = new RotatingCertificate({ files: tls ?? {}, logger, lookEveryMs });
+      await this.#certificate.read();
+      this.#certificate.start();
+    }
+    const credentials = serverCredentials(this.#certificate, tls);
     return new Promise((resolve, reject) => {
       this.#server.bindAsync(formatHostPort(host, port), credentials, (error, bound) => {
         if (error === null) resolve(bound);
@@ -106,6 +122,7 @@ class PushServer implements FeedServer {
   async close(): Promise<void> {
     // Senders have no reason to end by themselves: they are told to go elsewhere.
     for (const call of this.#calls) call.end();
+    await this.#certificate?.stop();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         this.#server.forceShutdown();

@@ -57,6 +57,7 @@ describe.skipIf(!requireNats())('a NATS link', () => {
     const reasons: unknown[] = [];
     const logger = {
       info: () => undefined,
+      error: () => undefined,
       warn: (fields: object) => reasons.push((fields as { reason: unknown }).reason),
     };
     const made = link(server, { logger, bounds: { pingEveryMs: 20, deadMs: 100 } });

@@ -5,6 +5,7 @@ import type { NatsCredentials } from './credentials.ts';
 export interface LinkLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }
 
 export interface NatsTls {

@@ -14,7 +14,6 @@ import {
   podKeyBytes,
   podKeyText,
   recordType,
-  reportOffset,
   WireError,
   type WireErrorCode,
 } from '@leadsman/wire';
@@ -49,11 +48,9 @@ export class TargetTable {
   readonly #bounds: BatchBounds;
   readonly #counters: BatchCounters;
   readonly #reader = new FrameReader();
-  /** Of the loaded frame, per record: type, offset, length, key. Reused. */
-  readonly #types: number[] = [];
-  readonly #offsets: number[] = [];
-  readonly #lengths: number[] = [];
+  /** Of the loaded frame, per record: its target, and where it states an address (-1: nowhere). */
   readonly #keys: string[] = [];
+  readonly #addresses: number[] = [];
   /** Targets that the loaded frame adds. */
   readonly #fresh = new Set<string>();
 
@@ -86,7 +83,11 @@ export class TargetTable {
       return full;
     }
     this.#counters.frames++;
-    for (let i = 0; i < this.#types.length; i++) this.#apply(i, nowMs);
+    this.#reader.rewind();
+    for (const key of this.#keys) {
+      this.#reader.next();
+      this.#apply(key, nowMs);
+    }
     return taken;
   }
 
@@ -103,30 +104,20 @@ export class TargetTable {
 
   #index(): void {
     const reader = this.#reader;
-    this.#types.length = 0;
-    this.#offsets.length = 0;
-    this.#lengths.length = 0;
     this.#keys.length = 0;
+    this.#addresses.length = 0;
     while (reader.next()) {
-      const isReport = reader.type === recordType.report;
-      const keyAt = reader.offset + (isReport ? reportOffset.podKey : 0);
-      const portAt = reader.offset + (isReport ? reportOffset.port : podKeyBytes);
-      this.#types.push(reader.type);
-      this.#offsets.push(reader.offset);
-      this.#lengths.push(reader.length);
-      const port = reader.view.getUint16(portAt, true);
-      this.#keys.push(`${podKeyText(reader.bytes, keyAt)}/${port}`);
+      this.#keys.push(`${podKeyText(reader.bytes, reader.keyByte)}/${reader.port}`);
+      this.#addresses.push(reader.type === recordType.report ? reader.addressByte : -1);
     }
   }
 
   #speaksFor(peer: Uint8Array, nowMs: number): boolean {
-    for (let i = 0; i < this.#types.length; i++) {
-      const key = this.#keys[i] as string;
+    for (const [i, key] of this.#keys.entries()) {
       const target = this.targets.get(key);
-      if (this.#types[i] === recordType.report) {
-        if (!sameBytes(this.#reader.bytes, (this.#offsets[i] ?? 0) + reportOffset.address, peer)) {
-          return false;
-        }
+      const addressAt = this.#addresses[i] as number;
+      if (addressAt >= 0) {
+        if (!sameBytes(this.#reader.bytes, addressAt, peer)) return false;
         // Another address may take a pod over only once the first has fallen silent.
         const silent = target !== undefined && nowMs - target.heardMs >= this.#bounds.expireMs;
         if (target !== undefined && !silent && !sameBytes(target.address, 0, peer)) return false;
@@ -138,10 +129,7 @@ export class TargetTable {
   }
 
   #reportedHere(key: string): boolean {
-    for (let i = 0; i < this.#types.length; i++) {
-      if (this.#types[i] === recordType.report && this.#keys[i] === key) return true;
-    }
-    return false;
+    return this.#keys.some((other, i) => other === key && (this.#addresses[i] as number) >= 0);
   }
 
   #hasRoom(peer: Uint8Array | undefined): boolean {
@@ -160,37 +148,29 @@ export class TargetTable {
     return targets;
   }
 
-  #apply(i: number, nowMs: number): void {
+  /** Applies the record that the reader is at. */
+  #apply(key: string, nowMs: number): void {
     const reader = this.#reader;
-    const offset = this.#offsets[i] as number;
-    const target = this.#targetOf(i, nowMs);
+    const target = this.#targetOf(key, nowMs);
     target.heardMs = nowMs;
-    const bytes = reader.bytes.subarray(offset, offset + (this.#lengths[i] as number));
-    const type = this.#types[i];
-    if (type === recordType.report) {
+    if (reader.type === recordType.report) {
       this.#counters.reports++;
-      const epoch = reader.view.getFloat64(offset + reportOffset.epoch, true);
-      const seq = reader.view.getFloat64(offset + reportOffset.seq, true);
       const waited = target.report.waiting;
-      if (!this.#put(target.report, target.reportOrder, epoch, seq, bytes, nowMs)) return;
+      if (!this.#put(target.report, target.reportOrder, nowMs)) return;
       if (!waited) this.waitingReports++;
       target.reportedMs = nowMs;
       if (target.ended) this.#ended--;
       target.gone.bytes = undefined;
       target.gone.waiting = false;
-      const addressAt = reportOffset.address;
-      target.address.set(bytes.subarray(addressAt, addressAt + addressBytes));
-      return;
-    }
-    const epoch = reader.view.getFloat64(offset + 24, true);
-    const position = reader.view.getFloat64(offset + 32, true);
-    if (type === recordType.attributes) {
-      this.#put(target.attributes, target.attributesOrder, epoch, position, bytes, nowMs);
-    } else if (type === recordType.ranks) {
-      this.#put(target.ranks, target.ranksOrder, epoch, position, bytes, nowMs);
+      const addressAt = reader.addressByte;
+      target.address.set(reader.bytes.subarray(addressAt, addressAt + addressBytes));
+    } else if (reader.type === recordType.attributes) {
+      this.#put(target.attributes, target.attributesOrder, nowMs);
+    } else if (reader.type === recordType.ranks) {
+      this.#put(target.ranks, target.ranksOrder, nowMs);
     } else {
       const ended = target.ended;
-      if (!this.#put(target.gone, target.reportOrder, epoch, position, bytes, nowMs)) return;
+      if (!this.#put(target.gone, target.reportOrder, nowMs)) return;
       if (!ended) this.#ended++;
       if (target.report.waiting) this.waitingReports--;
       target.report.waiting = false;
@@ -199,34 +179,25 @@ export class TargetTable {
     }
   }
 
-  #targetOf(i: number, nowMs: number): Target {
-    const key = this.#keys[i] as string;
+  #targetOf(key: string, nowMs: number): Target {
     const known = this.targets.get(key);
     if (known !== undefined) return known;
-    const isReport = this.#types[i] === recordType.report;
-    const at = (this.#offsets[i] as number) + (isReport ? reportOffset.podKey : 0);
-    const portAt = (this.#offsets[i] as number) + (isReport ? reportOffset.port : podKeyBytes);
-    const podKey = this.#reader.bytes.slice(at, at + podKeyBytes);
-    const target = new Target(key, podKey, this.#reader.view.getUint16(portAt, true), nowMs);
+    const { bytes, keyByte, port } = this.#reader;
+    const target = new Target(key, bytes.slice(keyByte, keyByte + podKeyBytes), port, nowMs);
     this.targets.set(key, target);
     return target;
   }
 
-  #put(
-    held: Held,
-    order: Newest,
-    epoch: number,
-    position: number,
-    bytes: Uint8Array,
-    nowMs: number,
-  ): boolean {
+  /** Keeps a copy of the record that the reader is at, if it is newer than what is held. */
+  #put(held: Held, order: Newest, nowMs: number): boolean {
+    const { bytes, offset, length, epoch, position } = this.#reader;
     if (!order.accept(epoch, position, nowMs)) {
       this.#counters.repeated++;
       return false;
     }
     if (held.waiting) this.#counters.collapsed++;
     this.news++;
-    held.put(bytes);
+    held.put(bytes.subarray(offset, offset + length));
     return true;
   }
 }

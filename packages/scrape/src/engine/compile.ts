@@ -2,11 +2,10 @@
  * Turns a profile into the form the evaluator runs on: aliases spelled out, equal selectors
  * shared, names numbered. Done once per profile and process.
  */
-import { metric } from '@leadsman/wire';
+import { type MetricUnit, metric, unitOfMetric } from '@leadsman/wire';
 import { FamilyNames } from '../exposition/family-names.ts';
 import { Cells } from './cells.ts';
 import type { Alias, EngineProfile, Selector, Source } from './profile.ts';
-import { type Unit, unitOfMetric } from './unit.ts';
 
 export interface CompiledSelector {
   family: string;
@@ -14,7 +13,7 @@ export interface CompiledSelector {
   label: string | undefined;
   scale: number;
   /** `undefined`: only the movement matters, any number is sound. */
-  unit: Unit | undefined;
+  unit: MetricUnit | undefined;
   cells: Cells;
 }
 
@@ -31,7 +30,7 @@ export interface CompiledSource {
 
 export interface CompiledSignal {
   metric: number;
-  unit: Unit;
+  unit: MetricUnit;
   sources: readonly CompiledSource[];
 }
 
@@ -59,7 +58,7 @@ export interface CompiledProfile {
 export function compileProfile(profile: EngineProfile): CompiledProfile {
   const selectors: CompiledSelector[] = [];
   const spellings = (family: string): string[] => spellingsOf(family, profile.aliases ?? []);
-  const select = (selector: Selector, unit: Unit | undefined): CompiledSelector => {
+  const select = (selector: Selector, unit: MetricUnit | undefined): CompiledSelector => {
     const compiled = {
       family: selector.family,
       where: Object.entries(selector.where ?? {}),
@@ -149,8 +148,8 @@ function pairOf(source: Source): readonly [Selector, Selector] | undefined {
 
 function compileSource(
   source: Source,
-  unit: Unit,
-  select: (selector: Selector, unit: Unit | undefined) => CompiledSelector,
+  unit: MetricUnit,
+  select: (selector: Selector, unit: MetricUnit | undefined) => CompiledSelector,
 ): CompiledSource {
   if ('divide' in source) {
     // Numerator and denominator are amounts, whatever their quotient is.

@@ -8,7 +8,7 @@ import type { FrameSink } from '@leadsman/link/frame-port';
 import type { Logger } from '@leadsman/service';
 import { podFramesSubject } from '@leadsman/wire';
 import type { Registry } from 'prom-client';
-import type { SidecarConfig } from '../config.ts';
+import type { SidecarConfig } from '../config/config.ts';
 
 export interface Transport {
   readonly kind: 'nats' | 'direct';

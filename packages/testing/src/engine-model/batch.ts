@@ -82,8 +82,10 @@ export class Batch {
   /** Takes a running sequence out and frees its blocks; `running` itself is left to the caller. */
   release(sequence: Sequence): void {
     const tokens = contextTokens(sequence, this.step);
-    if (sequence.decodeStep >= 0) this.#residues[this.#residue(sequence)]! -= 1;
-    else this.prefilling.splice(this.prefilling.indexOf(sequence), 1);
+    if (sequence.decodeStep >= 0) {
+      this.#residues[this.#residue(sequence)]! -= 1;
+      this.#publishAnswer(sequence, tokens);
+    } else this.prefilling.splice(this.prefilling.indexOf(sequence), 1);
     this.kvTokens -= tokens;
     this.kv.releasePrivate(this.#blocksFor(tokens) - sequence.shared.length);
     // The end of a prompt first, so that it is the first to be evicted: beginnings are shared.
@@ -165,6 +167,20 @@ export class Batch {
     this.kvTokens += tokens;
     this.stepPrefillTokens += tokens;
     const to = Math.min(hashes.length, Math.floor(sequence.computed / this.#blockTokens));
+    for (let i = from; i < to; i++) {
+      const slot = this.kv.adopt(hashes[i]!);
+      if (slot >= 0) sequence.shared.push(slot);
+    }
+  }
+
+  /**
+   * Gives the whole blocks that decoding filled their hashes, where the request knows them. The
+   * token sampled last has no KV yet.
+   */
+  #publishAnswer(sequence: Sequence, tokens: number): void {
+    const hashes = sequence.request.blockHashes;
+    const from = Math.floor(sequence.computed / this.#blockTokens);
+    const to = Math.min(hashes.length, Math.floor((tokens - 1) / this.#blockTokens));
     for (let i = from; i < to; i++) {
       const slot = this.kv.adopt(hashes[i]!);
       if (slot >= 0) sequence.shared.push(slot);

@@ -11,7 +11,7 @@
  */
 import type { Transport, TransportOpener } from './transport.ts';
 
-export interface OwnRouteOptions {
+export interface DirectPublishingOptions {
   open: TransportOpener;
   /** How long an unwanted transport stays open, ms. */
   graceMs: number;
@@ -23,8 +23,8 @@ export interface OwnRouteOptions {
 /** Distance of attempts to open (load the code, read files), ms; connecting is the link's matter. */
 const reopenMs = 1_000;
 
-export class OwnRoute {
-  readonly #options: OwnRouteOptions;
+export class DirectPublishing {
+  readonly #options: DirectPublishingOptions;
   #wanted = false;
   #transport: Transport | undefined;
   #opening: Promise<void> | undefined;
@@ -33,7 +33,7 @@ export class OwnRoute {
   #wasConnected = false;
   #closed = false;
 
-  constructor(options: OwnRouteOptions) {
+  constructor(options: DirectPublishingOptions) {
     this.#options = options;
   }
 

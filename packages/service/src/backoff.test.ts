@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { Backoff } from './backoff.ts';
+import { Backoff, pause } from './backoff.ts';
 
 it('doubles up to its cap, with jitter below, and begins anew after a success', () => {
   const low = new Backoff({ firstMs: 100, maxMs: 1_000, random: () => 0 });
@@ -17,4 +17,13 @@ it('never waits less than the floor, and stays finite after any number of failur
   expect(backoff.next(1_000)).toBe(1_000);
   for (let i = 0; i < 10_000; i++) backoff.next();
   expect(backoff.next()).toBe(50);
+});
+
+it('pauses for its time, and not at all once it is to end', async () => {
+  await pause(1);
+  const stopping = new AbortController();
+  const paused = pause(3_600_000, stopping.signal);
+  stopping.abort();
+  await paused;
+  await pause(3_600_000, stopping.signal);
 });

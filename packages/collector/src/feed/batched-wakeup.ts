@@ -1,5 +1,5 @@
 /**
- * Sleep for a thread whose only work is to take frames.
+ * Batched wake-ups for a thread whose only work is to take frames.
  *
  * An event loop that waits for sockets wakes up for each piece that arrives, thousands of times a
  * second, and a waking costs more than what it brings. This thread sleeps instead, deaf to its
@@ -7,9 +7,9 @@
  * transport and the number of connections. Timers and messages to the thread wait with the rest.
  *
  * A period begins at the end of the last sleep. So a thread with much to do sleeps less, and one
- * that is busy for the whole period not at all: a nap takes no capacity away.
+ * that is busy for the whole period not at all: batching takes no capacity away.
  */
-export class Nap {
+export class BatchedWakeup {
   readonly #periodMs: number;
   readonly #nowMs: () => number;
   /** Nobody ever wakes this word: a wait on it ends with its time. */
@@ -24,7 +24,7 @@ export class Nap {
   }
 
   /** To be called for each frame: the thread sleeps once all that is there has been taken. */
-  afterThis(): void {
+  frameTaken(): void {
     if (this.#isDue) return;
     this.#isDue = true;
     setImmediate(() => this.#sleep());

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Nap } from './nap.ts';
+import { BatchedWakeup } from './batched-wakeup.ts';
 
 const periodMs = 8;
 let nowMs: number;
 let slept: number[];
-let nap: Nap;
+let wakeup: BatchedWakeup;
 
 beforeEach(() => {
   nowMs = 1_000;
@@ -15,7 +15,7 @@ beforeEach(() => {
     nowMs += ms as number;
     return 'timed-out';
   });
-  nap = new Nap(periodMs, () => nowMs);
+  wakeup = new BatchedWakeup(periodMs, () => nowMs);
 });
 
 afterEach(() => {
@@ -24,7 +24,7 @@ afterEach(() => {
 
 /** A turn of the event loop that brings frames and takes `workMs`. */
 async function turn(frames: number, workMs: number): Promise<void> {
-  for (let i = 0; i < frames; i++) nap.afterThis();
+  for (let i = 0; i < frames; i++) wakeup.frameTaken();
   nowMs += workMs;
   await new Promise((resolve) => setImmediate(resolve));
 }
@@ -68,7 +68,7 @@ it('ends each sleep a period after the last waking, never later, whatever the tu
   await fc.assert(
     fc.asyncProperty(turns, fc.double({ min: 0, max: 1e10, noNaN: true }), async (all, startMs) => {
       nowMs = startMs;
-      nap = new Nap(periodMs, () => nowMs);
+      wakeup = new BatchedWakeup(periodMs, () => nowMs);
       let awakeSinceMs = Number.NEGATIVE_INFINITY;
       for (const { frames, workMs, pauseMs } of all) {
         slept = [];
