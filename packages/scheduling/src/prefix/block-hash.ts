@@ -52,8 +52,9 @@ export class BlockHashes {
   count = 0;
   readonly high = new Int32Array(blocksMax);
   readonly low = new Int32Array(blocksMax);
-  /** Size class of all blocks; -1: graded by position, as {@link set} makes them. */
-  #uniformClass = -1;
+  /** Tokens of each block that a caller hashed; 0: graded by position, as {@link set} makes them. */
+  #hashedTokens = 0;
+  #hashedClass = 0;
   // Prompts may begin at any byte, words may not: hence one copy into aligned memory.
   readonly #bytes = new Uint8Array(blockBytes * chunkUnits);
   readonly #words = new Int32Array(this.#bytes.buffer);
@@ -61,33 +62,31 @@ export class BlockHashes {
   /** No blocks: an unknown prompt. */
   clear(): void {
     this.count = 0;
-    this.#uniformClass = -1;
+    this.#hashedTokens = 0;
   }
 
   /** Tokens of the first `blocks` blocks. */
   tokensOf(blocks: number): number {
-    const uniform = this.#uniformClass;
-    return uniform < 0 ? unitsBefore[blocks]! * blockTokens : blocks * (blockTokens << uniform);
+    const hashed = this.#hashedTokens;
+    return hashed === 0 ? unitsBefore[blocks]! * blockTokens : blocks * hashed;
   }
 
   /**
-   * Begins a prompt whose blocks the caller hashed, all of `tokens` tokens: 64 × a power of two, at
-   * most 8,192. Throws RangeError on another size.
+   * Begins a prompt whose blocks the caller hashed, each of `tokens` tokens, at least 1. Where they
+   * are counted by size class, the nearest one stands for them.
    */
   beginHashed(tokens: number): void {
-    const sizeClass = Math.log2(tokens / blockTokens);
-    if (!Number.isInteger(sizeClass) || sizeClass < 0 || sizeClass > classBits) {
-      throw new RangeError(`blocks of ${tokens} tokens`);
-    }
     this.count = 0;
-    this.#uniformClass = sizeClass;
+    this.#hashedTokens = tokens;
+    const nearest = Math.round(Math.log2(tokens / blockTokens));
+    this.#hashedClass = Math.max(0, Math.min(classBits, nearest));
   }
 
   /** Adds a block to a prompt begun by {@link beginHashed}; beyond {@link blocksMax} it is left out. */
   addHashed(high: number, low: number): void {
     if (this.count >= blocksMax) return;
     this.high[this.count] = high;
-    this.low[this.count++] = (low & ~classBits) | this.#uniformClass;
+    this.low[this.count++] = (low & ~classBits) | this.#hashedClass;
   }
 
   /**
@@ -97,7 +96,7 @@ export class BlockHashes {
   set(prompt: Uint8Array, seed: number): void {
     const units = Math.floor(prompt.length / blockBytes);
     this.count = blocksOf(units);
-    this.#uniformClass = -1;
+    this.#hashedTokens = 0;
     const end = unitsBefore[this.count]!;
     const words = this.#words;
     let a = mix32(seed ^ 0x9747b28c);

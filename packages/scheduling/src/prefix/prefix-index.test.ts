@@ -85,7 +85,10 @@ describe('block hashes', () => {
     for (let i = 0; i < 5; i++) hashes.addHashed(i, -1);
     expect(hashes.tokensOf(3)).toBe(1_536);
     expect(tokensOfBlock(hashes.low[4]!)).toBe(512);
-    expect(() => hashes.beginHashed(100)).toThrow(RangeError);
+    hashes.beginHashed(100);
+    hashes.addHashed(1, -1);
+    expect(hashes.tokensOf(1)).toBe(100);
+    expect(tokensOfBlock(hashes.low[0]!)).toBe(128);
   });
 
   it('do not collide among a hundred thousand blocks', () => {
