@@ -3,6 +3,7 @@ import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import { defaultEngineParameters } from '@leadsman/testing';
 import { arrivals } from './arrivals.ts';
 import { createPolicy, type PolicyName, policyNames } from './policies.ts';
+import { blockTokens } from './request.ts';
 import type { Scenario } from './scenario.ts';
 import { type RunResult, simulate } from './simulate.ts';
 import { mean, percentile, sorted } from './statistics.ts';
@@ -60,6 +61,7 @@ export function measure(
         pods: scenario.pods,
         replicas: scenario.replicas,
         kvCapacityTokens: defaultEngineParameters.kvCapacityTokens,
+        blockTokens,
         seed,
       };
       const policy = createPolicy(name, options, config);

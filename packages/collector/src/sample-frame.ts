@@ -6,6 +6,7 @@ import {
   encodeAttributes,
   encodeGone,
   encodeRanks,
+  type FrameKind,
   FrameWriter,
   frameKind,
   podKeyFromUid,
@@ -23,7 +24,7 @@ export class SampleSender {
   }
 
   /** One frame of the given records. */
-  frame(records: readonly SampleRecord[], kind: number = frameKind.changes): Uint8Array {
+  frame(records: readonly SampleRecord[], kind: FrameKind = frameKind.changes): Uint8Array {
     for (const { type, bytes } of records) this.#writer.append(type, bytes);
     return this.#writer.finish(kind);
   }

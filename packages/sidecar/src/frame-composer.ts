@@ -8,6 +8,7 @@
  */
 import type { Target } from '@leadsman/scrape';
 import {
+  type FrameKind,
   type FrameSender,
   FrameWriter,
   frameBytesMax,
@@ -92,7 +93,7 @@ export class FrameComposer {
     return this.#frames(records, frameKind.changes);
   }
 
-  #frames(records: readonly FrameRecord[], kind: number): Uint8Array[] {
+  #frames(records: readonly FrameRecord[], kind: FrameKind): Uint8Array[] {
     const parts: FrameRecord[][] = [[]];
     let bytes = frameHeaderBytes;
     for (const record of records) {

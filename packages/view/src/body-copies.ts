@@ -5,13 +5,11 @@ export class BodyCopies {
   readonly floats: Float64Array;
   readonly ints: Int32Array;
   readonly bytes: Uint8Array;
-  readonly view: DataView;
 
   constructor(slots: number) {
     const buffer = new ArrayBuffer(slots * bodyBytes);
     this.floats = new Float64Array(buffer);
     this.ints = new Int32Array(buffer);
     this.bytes = new Uint8Array(buffer);
-    this.view = new DataView(buffer);
   }
 }

@@ -1,14 +1,14 @@
 /**
- * The fleet view in memory: one SharedArrayBuffer, one writer, any number of readers.
+ * The fleet view in memory: one shared buffer, one writer, any number of readers.
  *
  * ```
  * header      256 B           see headerWord
  * sequences   4 B × slotsMax  one i32 per slot, odd while the slot is written (sequence.ts)
- * bodies    288 B × slotsMax
+ * bodies    320 B × slotsMax
  *     0 f64 received at, monotonic ms       8 f64 measured at, monotonic ms
  *    16 u32 generation                     20 u32 attributes version (0 none)
  *    24 u32 1 used, 0 empty                28 u32 reserved
- *    32 256 B report as on the wire
+ *    32 288 B report, its numbers those of this version, NaN where the sender knows fewer
  * attributes 2,056 B × slotsMax
  *     0 u32 bytes                            4 u32 reserved          8 record as on the wire
  * ```
@@ -25,7 +25,8 @@ import { CollectorError, collectorErrorCode } from './error.ts';
 
 /** "LDV1" read as a little-endian i32. */
 export const viewMagic = 0x3156444c;
-export const viewVersion = 1;
+/** Reader and writer are of one build; a slot of version 2 has room for a report of version 2. */
+export const viewVersion = 2;
 
 /** Positions of the i32 words of the header. All are read and written by Atomics. */
 export const headerWord = {
@@ -46,6 +47,8 @@ export const headerWord = {
   everSynced: 8,
   /** Reports refused as every slot was taken, wrapped to 32 bits. */
   droppedFull: 9,
+  /** Bytes of a slot's report: a view of another size is none of ours. */
+  reportBytes: 10,
 } as const;
 
 /** How far the view's source of frames has come. */
@@ -63,7 +66,7 @@ export const feedState = {
 export type FeedState = (typeof feedState)[keyof typeof feedState];
 
 const headerBytes = 256;
-export const bodyBytes = 288;
+export const bodyBytes = 32 + reportBytes;
 export const bodyWords = bodyBytes / 8;
 export const attributesSlotBytes = 8 + attributesBytesMax;
 
@@ -79,7 +82,6 @@ export const bodyInt = {
   generation: 4,
   attributesVersion: 5,
   used: 6,
-  report: 8,
 } as const;
 
 /** Most slots of one view: ten times the fleet the design speaks of. */
@@ -89,16 +91,23 @@ if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1) {
   throw new CollectorError(collectorErrorCode.viewFormat, 'the view needs a little-endian machine');
 }
 
-/** Makes an empty view. Throws {@link CollectorError} `bounds`. */
-export function createView(options: { slotsMax: number }): SharedArrayBuffer {
+/**
+ * Makes an empty view, in memory of all zeroes that `allocate` gives; where the memory holds one already, of so many slots, that one stays.
+ * Throws {@link CollectorError} `bounds`.
+ */
+export function createView(
+  options: { slotsMax: number },
+  allocate: (bytes: number) => ArrayBufferLike = (bytes) => new SharedArrayBuffer(bytes),
+): ArrayBufferLike {
   const { slotsMax } = options;
   if (!Number.isInteger(slotsMax) || slotsMax < 1 || slotsMax > slotsLimit) {
     throw new CollectorError(collectorErrorCode.bounds, `slotsMax ${slotsMax}`);
   }
-  const shared = new SharedArrayBuffer(viewBytes(slotsMax));
+  const shared = allocate(viewBytes(slotsMax));
   const header = new Int32Array(shared, 0, headerBytes / 4);
   Atomics.store(header, headerWord.version, viewVersion);
   Atomics.store(header, headerWord.slotsMax, slotsMax);
+  Atomics.store(header, headerWord.reportBytes, reportBytes);
   Atomics.store(header, headerWord.magic, viewMagic);
   return shared;
 }
@@ -119,18 +128,19 @@ function attributesOffset(slotsMax: number): number {
 /** Typed arrays over a view's parts. Throws {@link CollectorError} when it is no view. */
 export class ViewMemory {
   readonly slotsMax: number;
-  readonly header: Int32Array<SharedArrayBuffer>;
-  readonly sequences: Int32Array<SharedArrayBuffer>;
-  readonly bodyFloats: Float64Array<SharedArrayBuffer>;
-  readonly bodyInts: Int32Array<SharedArrayBuffer>;
-  readonly attributeView: DataView<SharedArrayBuffer>;
-  readonly attributes: Uint8Array<SharedArrayBuffer>;
+  readonly header: Int32Array<ArrayBufferLike>;
+  readonly sequences: Int32Array<ArrayBufferLike>;
+  readonly bodyFloats: Float64Array<ArrayBufferLike>;
+  readonly bodyInts: Int32Array<ArrayBufferLike>;
+  readonly attributeView: DataView<ArrayBufferLike>;
+  readonly attributes: Uint8Array<ArrayBufferLike>;
 
-  constructor(shared: SharedArrayBuffer) {
+  constructor(shared: ArrayBufferLike) {
     if (shared.byteLength < headerBytes) wrongFormat('too short');
     this.header = new Int32Array(shared, 0, headerBytes / 4);
     if (Atomics.load(this.header, headerWord.magic) !== viewMagic) wrongFormat('magic');
     if (Atomics.load(this.header, headerWord.version) !== viewVersion) wrongFormat('version');
+    if (Atomics.load(this.header, headerWord.reportBytes) !== reportBytes) wrongFormat('report');
     const slotsMax = Atomics.load(this.header, headerWord.slotsMax);
     if (slotsMax < 1 || shared.byteLength !== viewBytes(slotsMax)) wrongFormat('size');
     this.slotsMax = slotsMax;
@@ -141,32 +151,6 @@ export class ViewMemory {
     const attributes = attributesOffset(slotsMax);
     this.attributeView = new DataView(shared, attributes);
     this.attributes = new Uint8Array(shared, attributes);
-  }
-}
-
-/** Int32 words of a report that are no float64: magic to metrics count (bytes 0 to 47). */
-const reportInts = 12;
-const reportFloatsFrom = reportInts / 2;
-const reportWords = reportBytes / 8;
-
-/**
- * Copies one report. The identity goes as integers, since a pod key that happens to look like a
- * NaN need not keep its bits as a float64; the numbers go as float64, half as many steps.
- * Positions are those of the report's first word in the float arrays.
- */
-export function copyReport(
-  fromFloats: Float64Array,
-  fromInts: Int32Array,
-  fromWord: number,
-  toFloats: Float64Array,
-  toInts: Int32Array,
-  toWord: number,
-): void {
-  const fromInt = fromWord * 2;
-  const toInt = toWord * 2;
-  for (let i = 0; i < reportInts; i++) toInts[toInt + i] = fromInts[fromInt + i]!;
-  for (let i = reportFloatsFrom; i < reportWords; i++) {
-    toFloats[toWord + i] = fromFloats[fromWord + i]!;
   }
 }
 

@@ -4,8 +4,8 @@
  * what one pick sees does not change under it.
  *
  * Cost (bench/src/view.ts): a refresh compares one i32 per slot (1,000 slots: 63 cache lines, about
- * 4 µs) and copies the 288 bytes of each slot that changed (about 0.3 µs). Nothing is allocated per
- * slot. Memory per reader: 300 bytes per slot and up to 100 in the index; attributes are decoded on
+ * 4 µs) and copies the 320 bytes of each slot that changed (about 0.3 µs). Nothing is allocated per
+ * slot. Memory per reader: 330 bytes per slot and up to 100 in the index; attributes are decoded on
  * demand and kept.
  *
  * One reader per consumer: `changed` and the result of `refresh` speak of the last call. A failed
@@ -13,11 +13,24 @@
  */
 import {
   type Attributes,
+  copyNumbersAt,
+  copyReport,
   decodeAttributes,
-  metricsCount,
   podKeyText,
   readAddress,
-  reportOffset,
+  reportAddressByte,
+  reportAddressInt,
+  reportAgeMsAt,
+  reportEngineRanksAt,
+  reportEpochAt,
+  reportFlagsAt,
+  reportKeyByte,
+  reportKeyInt,
+  reportNumberAt,
+  reportPortAt,
+  reportRankAt,
+  reportReasonAt,
+  reportSeqAt,
   WireError,
 } from '@leadsman/wire';
 import { BodyCopies } from './body-copies.ts';
@@ -27,18 +40,12 @@ import {
   bodyInt,
   bodyWord,
   bodyWords,
-  copyReport,
   type FeedState,
   headerWord,
   ViewMemory,
 } from './layout.ts';
 import { beginRead, endRead, isBeingWritten, readAttemptsMax } from './sequence.ts';
 import { TargetIndex } from './target-index.ts';
-
-/** Byte offsets within a body's copy. */
-const reportAt = bodyWord.report * 8;
-const keyInt = bodyInt.report + reportOffset.podKey / 4;
-const metricsWord = bodyWord.report + reportOffset.metrics / 8;
 
 export class ViewReader {
   /** Slots that changed at the last refresh; the first {@link changedCount} entries count. */
@@ -65,7 +72,7 @@ export class ViewReader {
   #attributesChanged = false;
 
   /** Throws {@link CollectorError} when `shared` is no view of this version. */
-  constructor(shared: SharedArrayBuffer) {
+  constructor(shared: ArrayBufferLike) {
     this.#memory = new ViewMemory(shared);
   }
 
@@ -147,14 +154,13 @@ export class ViewReader {
    */
   copyNumbers(slot: number, into: Float64Array, at: number): boolean {
     if (!this.isUsed(slot)) return false;
-    const from = slot * bodyWords + metricsWord;
-    for (let i = 0; i < metricsCount; i++) into[at + i] = this.#copies.floats[from + i]!;
+    copyNumbersAt(this.#copies.floats, reportWordOf(slot), into, at);
     return true;
   }
 
   /** One number of a used slot (`metric.x`), NaN = unknown. */
   numberOf(slot: number, index: number): number {
-    return this.#copies.floats[slot * bodyWords + metricsWord + index]!;
+    return reportNumberAt(this.#copies.floats, reportWordOf(slot), index);
   }
 
   /** When the numbers were true, on this machine's monotonic clock. */
@@ -169,7 +175,7 @@ export class ViewReader {
 
   /** The age of the numbers when the newest report left its sender, ms. */
   statedAgeMs(slot: number): number {
-    return this.#copies.view.getFloat64(slot * bodyBytes + reportAt + reportOffset.ageMs, true);
+    return reportAgeMsAt(this.#copies.floats, reportWordOf(slot));
   }
 
   /** Counts the uses of a slot: another number means another endpoint. */
@@ -178,47 +184,53 @@ export class ViewReader {
   }
 
   flags(slot: number): number {
-    return this.#copies.bytes[slot * bodyBytes + reportAt + reportOffset.flags]!;
+    return reportFlagsAt(this.#copies.ints, reportWordOf(slot));
   }
 
   reason(slot: number): number {
-    return this.#copies.bytes[slot * bodyBytes + reportAt + reportOffset.reason]!;
+    return reportReasonAt(this.#copies.ints, reportWordOf(slot));
   }
 
   engineRanks(slot: number): number {
-    return this.#copies.bytes[slot * bodyBytes + reportAt + reportOffset.engineRanks]!;
+    return reportEngineRanksAt(this.#copies.ints, reportWordOf(slot));
   }
 
   port(slot: number): number {
-    return this.#copies.view.getUint16(slot * bodyBytes + reportAt + reportOffset.port, true);
+    return reportPortAt(this.#copies.ints, reportWordOf(slot));
   }
 
   rank(slot: number): number {
-    return this.#copies.view.getUint16(slot * bodyBytes + reportAt + reportOffset.rank, true);
+    return reportRankAt(this.#copies.ints, reportWordOf(slot));
   }
 
   epoch(slot: number): number {
-    return this.#copies.view.getFloat64(slot * bodyBytes + reportAt + reportOffset.epoch, true);
+    return reportEpochAt(this.#copies.floats, reportWordOf(slot));
   }
 
   seq(slot: number): number {
-    return this.#copies.view.getFloat64(slot * bodyBytes + reportAt + reportOffset.seq, true);
+    return reportSeqAt(this.#copies.floats, reportWordOf(slot));
   }
 
   /** The pod's UID as UUID text. Allocates. */
   podKey(slot: number): string {
-    return podKeyText(this.#copies.bytes, slot * bodyBytes + reportAt + reportOffset.podKey);
+    return podKeyText(this.#copies.bytes, reportKeyByte(reportWordOf(slot)));
   }
 
   /** The pod's address as text. Allocates. */
   address(slot: number): string {
-    return readAddress(this.#copies.bytes, slot * bodyBytes + reportAt + reportOffset.address);
+    return readAddress(this.#copies.bytes, reportAddressByte(reportWordOf(slot)));
+  }
+
+  /** Whether the slot's report states the address that lies at `words[at…at+3]` as on the wire. */
+  isAt(slot: number, words: Int32Array, at: number): boolean {
+    const from = reportAddressInt(reportWordOf(slot));
+    for (let i = 0; i < 4; i++) if (this.#copies.ints[from + i] !== words[at + i]) return false;
+    return true;
   }
 
   /** A used slot's report as on the wire; valid until the next refresh. Allocates a view of it. */
   reportBytes(slot: number): Uint8Array {
-    const from = slot * bodyBytes + reportAt;
-    return this.#copies.bytes.subarray(from, (slot + 1) * bodyBytes);
+    return this.#copies.bytes.subarray(reportWordOf(slot) * 8, (slot + 1) * bodyBytes);
   }
 
   /** Changes with each new attributes record of the slot; 0: none has come yet. */
@@ -283,7 +295,14 @@ export class ViewReader {
         scratch.floats[0] = bodyFloats[from]!;
         scratch.floats[1] = bodyFloats[from + 1]!;
         for (let i = 4; i < 8; i++) scratch.ints[i] = bodyInts[from * 2 + i]!;
-        copyReport(bodyFloats, bodyInts, from + 4, scratch.floats, scratch.ints, 4);
+        copyReport(
+          bodyFloats,
+          bodyInts,
+          reportWordOf(slot),
+          scratch.floats,
+          scratch.ints,
+          bodyWord.report,
+        );
         if (endRead(sequences, slot, sequence)) {
           this.#seen[slot] = sequence;
           this.#accept(slot);
@@ -303,7 +322,7 @@ export class ViewReader {
       ints[old + bodyInt.used] === next[bodyInt.used] &&
       ints[old + bodyInt.generation] === next[bodyInt.generation];
     if (!sameUse && ints[old + bodyInt.used] === 1) {
-      this.#targets.remove(ints, slot * bodyWords * 2 + keyInt, this.port(slot), slot);
+      this.#targets.remove(ints, reportKeyInt(reportWordOf(slot)), this.port(slot), slot);
     }
     if (!sameUse) this.identitiesChanged = true;
     else if (ints[old + bodyInt.attributesVersion] !== next[bodyInt.attributesVersion]) {
@@ -312,12 +331,12 @@ export class ViewReader {
     for (let i = 0; i < 2; i++)
       this.#copies.floats[slot * bodyWords + i] = this.#scratch.floats[i]!;
     for (let i = 4; i < 8; i++) ints[old + i] = next[i]!;
-    const at = slot * bodyWords + bodyWord.report;
+    const at = reportWordOf(slot);
     copyReport(this.#scratch.floats, next, bodyWord.report, this.#copies.floats, ints, at);
     if (!sameUse) {
       this.#decoded[slot] = undefined;
       if (next[bodyInt.used] === 1) {
-        this.#targets.add(ints, slot * bodyWords * 2 + keyInt, this.port(slot), slot);
+        this.#targets.add(ints, reportKeyInt(reportWordOf(slot)), this.port(slot), slot);
       }
     }
     this.changed[this.changedCount++] = slot;
@@ -333,6 +352,11 @@ export class ViewReader {
     this.#decodedVersion = grown(this.#decodedVersion, size);
     this.changed = new Int32Array(size);
   }
+}
+
+/** Where a slot's report begins among the words of the bodies. */
+function reportWordOf(slot: number): number {
+  return slot * bodyWords + bodyWord.report;
 }
 
 function grown(old: Int32Array<ArrayBuffer>, size: number): Int32Array<ArrayBuffer> {

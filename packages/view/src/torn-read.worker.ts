@@ -6,14 +6,14 @@
  * sequence by two afterwards: the fault that the test must be able to see.
  */
 import { parentPort, workerData } from 'node:worker_threads';
-import { metricsCount } from '@leadsman/wire';
-import { bodyWord, bodyWords, copyReport, headerWord, ViewMemory } from './layout.ts';
+import { copyReport, metricsCount } from '@leadsman/wire';
+import { bodyWord, bodyWords, headerWord, ViewMemory } from './layout.ts';
 import { ViewReader } from './reader.ts';
 import { sampleWords } from './sample-report.ts';
 import { ViewWriter } from './writer.ts';
 
 export interface TornReadTask {
-  shared: SharedArrayBuffer;
+  shared: ArrayBufferLike;
   /** i32 words: 0 stop, 1 torn reads seen so far. */
   control: SharedArrayBuffer;
   role: 'writer' | 'reader';

@@ -1,4 +1,4 @@
-import { encodeAttributes, metric, podKeyFromUid, podKeyText } from '@leadsman/wire';
+import { encodeAttributes, metric, metricsCount, podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { expect, test } from 'vitest';
 import { CollectorError } from './error.ts';
 import { createView, feedState, slotsLimit } from './layout.ts';
@@ -48,9 +48,9 @@ test('a reader sees every field of a stored report', () => {
   expect(reader.refresh()).toBe(true);
   expect([...reader.changed.subarray(0, reader.changedCount)]).toEqual([slot]);
   expect(reader.slotOf(keyOf('pod-a'), 8001)).toBe(slot);
-  const into = new Float64Array(30).fill(-1);
+  const into = new Float64Array(metricsCount + 7).fill(-1);
   expect(reader.copyNumbers(slot, into, 2)).toBe(true);
-  expect([...into]).toEqual([-1, -1, ...new Array(23).fill(3.5), -1, -1, -1, -1, -1]);
+  expect([...into]).toEqual([-1, -1, ...new Array(metricsCount).fill(3.5), -1, -1, -1, -1, -1]);
   expect(reader.numberOf(slot, metric.kvCacheUsageRatio)).toBe(3.5);
   expect(reader.receivedAtMs(slot)).toBe(100);
   expect(reader.measuredAtMs(slot)).toBe(60);

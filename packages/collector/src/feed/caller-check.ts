@@ -1,6 +1,7 @@
 /** Whom a direct listener serves, by its configuration: callers with a token that is believed. */
 import { KubeClient, openAccess, TokenReviewer } from '@leadsman/kube';
-import { type Authorizer, fileAuthorizer, type LinkLogger } from '@leadsman/link';
+import type { LinkLogger } from '@leadsman/link';
+import { type Authorizer, fileAuthorizer } from '@leadsman/link/grpc/bearer';
 import type { TokenConfig } from './feed-config.ts';
 
 /** Rejects when there is no way to the API server by configuration, and one is needed. */

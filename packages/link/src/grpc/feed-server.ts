@@ -144,14 +144,20 @@ class PushServer implements FeedServer {
   /** Serves a call whose token is believed. Its messages wait meanwhile, in the sender's window. */
   #admit(call: PushCall | WatchCall, serve: () => void): void {
     const { authorize } = this.#options;
-    if (authorize === undefined) return serve();
+    if (authorize === undefined) {
+      serve();
+      return;
+    }
     // A call that fails before it is served has nobody else to hear of it.
     const ignore = () => undefined;
     call.on('error', ignore);
     void authorize(bearerOf(call.metadata)).then((believed) => {
       call.off('error', ignore);
       if (call.cancelled) return;
-      if (believed) return serve();
+      if (believed) {
+        serve();
+        return;
+      }
       this.counters.refusedTokens++;
       call.emit('error', { code: status.UNAUTHENTICATED, details: 'no token that is believed' });
     });
