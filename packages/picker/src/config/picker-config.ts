@@ -157,12 +157,6 @@ export const pickerConfigShape = pickerOptions.superRefine((config, context) => 
       tokenAudience: config.callerTokenAudience,
     }),
   );
-  if (config.expireAfterMs < config.staleAfterMs) {
-    refuse(
-      'expireAfterMs',
-      'endpoints would leave before they are stale: raise it above --stale-after-ms',
-    );
-  }
 });
 
 export type PickerConfig = Readonly<z.output<typeof pickerConfigShape>>;
