@@ -21,7 +21,8 @@ export {
   watchMethod,
 } from './grpc/feed-service.ts';
 export { registerPushMetrics } from './grpc/metrics.ts';
-export type { PushBounds, PushCounters } from './grpc/push-peer.ts';
+export type { PushCounters } from './grpc/push-counters.ts';
+export type { PushBounds } from './grpc/push-peer.ts';
 export { type GrpcSink, type GrpcSinkOptions, grpcSink } from './grpc/push-sink.ts';
 export {
   type LookupAll,

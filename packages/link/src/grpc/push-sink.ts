@@ -9,7 +9,8 @@ import { Backoff } from '@leadsman/service/backoff';
 import { frameBytesMax } from '@leadsman/wire';
 import type { FrameSink } from '../frame-port.ts';
 import type { LinkLogger } from '../nats/options.ts';
-import { type PushBounds, type PushCounters, PushPeer } from './push-peer.ts';
+import { createPushCounters, type PushCounters } from './push-counters.ts';
+import { type PushBounds, PushPeer } from './push-peer.ts';
 import { type LookupAll, lookupAll, parseTarget, type Replica, resolveTargets } from './resolve.ts';
 import { ClientTls, type CollectorAccess } from './tls.ts';
 
@@ -53,14 +54,7 @@ interface Known {
 
 class PushSink implements GrpcSink {
   readonly frameBytesMax = frameBytesMax;
-  readonly counters: PushCounters = {
-    sent: 0,
-    sentBytes: 0,
-    reconnects: 0,
-    connectErrors: 0,
-    droppedOffline: 0,
-    droppedStalled: 0,
-  };
+  readonly counters: PushCounters = createPushCounters();
   readonly #options: GrpcSinkOptions;
   readonly #targets;
   readonly #tls: ClientTls;
