@@ -3,7 +3,7 @@
  * every combination is one cell: `--trace NAME|FILE,…`, `--pods`, `--replicas`, `--utilisation`
  * (percent), `--kv` (tokens; 400k and 1M are understood), `--cold` (without it warm), `--closed`
  * (sessions wait for their answers), `--seed N` or `--first-seed N --seeds COUNT`,
- * `--policies A,B`, `--only TEXT` (cells whose name has it). `--grid`: all that must hold.
+ * `--policies A,B`, `--only TEXT` (cells whose name has it), `--scale PART` (of the usual time). `--grid`: all that must hold.
  * `--write-excerpt PATH --every N` keeps every N-th session of a trace in our own form instead.
  */
 import { writeFileSync } from 'node:fs';
@@ -53,6 +53,8 @@ export function runTraces(command: TraceCommand): TraceOutcome {
   if (unknown !== undefined) throw new UsageError(`--policies: there is no ${unknown}`);
   const temperatures = has('--cold') ? [true] : isGrid ? [false, true] : [false];
   const only = argument('--only') ?? '';
+  const scale = Number(argument('--scale') ?? '1');
+  if (!(scale > 0 && scale <= 1)) throw new UsageError(`--scale: ${scale}`);
   const outcome: TraceOutcome = { seeds, cells: [], missed: [] };
   let judged = 0;
   let near = 0;
@@ -73,7 +75,7 @@ export function runTraces(command: TraceCommand): TraceOutcome {
                 closed: has('--closed'),
               };
               if (!cellName(shape).includes(only)) continue;
-              const length = { seeds, scale: isSmoke ? smokeScale : 1 };
+              const length = { seeds, scale: isSmoke ? smokeScale : scale };
               const names = policies as PolicyName[];
               const cells = runCell(trace, shape, names, command.config, length);
               outcome.cells.push(...cells);
