@@ -79,6 +79,11 @@ export class FleetGauges implements GaugeSource {
     return this.#measuredAtMs[slot]!;
   }
 
+  /** A model's engines report from where they are. */
+  isAt(): boolean {
+    return true;
+  }
+
   flags(): number {
     return 0;
   }

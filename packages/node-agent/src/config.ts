@@ -38,6 +38,13 @@ export const nodeAgentConfigShape = z
       .default(true)
       .describe('Accept a report only from the address in it; off where the network masks it.'),
 
+    verifyPods: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Accept reports only of pods that the API server has on this node, where it has them.',
+      ),
+
     scrapePods: z
       .boolean()
       .default(false)
@@ -70,6 +77,10 @@ export const nodeAgentConfigShape = z
   .refine((config) => config.natsUrl.length > 0 || config.collectorUrl.length > 0, {
     path: ['natsUrl'],
     message: 'neither NATS servers nor collectors (--collector-url) are configured',
+  })
+  .refine((config) => config.verifyPeer || !config.verifyPods, {
+    path: ['verifyPods'],
+    message: 'pods are verified by their address: it needs --verify-peer',
   })
   .refine((config) => config.nodeName !== '', {
     path: ['nodeName'],

@@ -21,6 +21,7 @@ const counters: readonly [keyof BatchCounters, string, string][] = [
 const refusals: readonly [keyof BatchCounters, string][] = [
   ['refusedFrames', 'bad_frame'],
   ['refusedPeers', 'wrong_peer'],
+  ['refusedForeign', 'foreign_pod'],
   ['refusedTargets', 'full'],
   ['refusedStalled', 'stalled'],
 ];

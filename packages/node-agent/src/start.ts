@@ -22,6 +22,7 @@ import { FlushLoop } from './batch/flush-loop.ts';
 import type { TakeResult } from './batch/target-table.ts';
 import type { NodeAgentConfig } from './config.ts';
 import { Discovery, registerDiscoveryMetrics } from './discover/discovery.ts';
+import { NodePods } from './discover/node-pods.ts';
 import { PodScrapes } from './discover/pod-scrapes.ts';
 import { addFramesRoute } from './http/frames-route.ts';
 import { addTargetsRoute } from './http/targets-route.ts';
@@ -31,7 +32,7 @@ import { createOutlet } from './outlet.ts';
 export interface NodeAgentDeps {
   logger: Logger;
   registry?: Registry;
-  /** Where a pod learns of its API server; needed with `scrapePods` only. */
+  /** Where a pod learns of its API server; needed with `scrapePods` or `verifyPods` only. */
   env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -58,12 +59,14 @@ export async function startNodeAgent(
   const registry = deps.registry ?? new Registry();
   collectDefaultMetrics({ register: registry });
   const outlet = createOutlet(config, registry, logger);
+  const nodePods = config.verifyPods ? await openNodePods(config, deps) : undefined;
   const batcher = new Batcher({
     sender: { id: randomBytes(senderIdBytes), epoch: Date.now() },
     sink: outlet,
     bounds: { windowMs: config.flushWindowMs, targetsMax: config.targetsMax },
     keyframePhase: Math.random(),
     nowMs: monotonicMs(),
+    directory: nodePods,
   });
   registerBatchMetrics(registry, batcher);
   const loop = new FlushLoop(batcher, monotonicMs);
@@ -112,10 +115,21 @@ export async function startNodeAgent(
       await server.close();
       clearInterval(ticking);
       await discovery?.stop();
+      await nodePods?.stop();
       loop.stop();
       await outlet.close();
     },
   };
+}
+
+/** Rejects when there is no way to the API server by configuration. */
+async function openNodePods(config: NodeAgentConfig, deps: NodeAgentDeps): Promise<NodePods> {
+  const access = await openAccess({ kubeconfigFile: config.kubeconfig, env: deps.env ?? {} });
+  const { nodeName } = config;
+  const client = new KubeClient(access);
+  const pods = new NodePods({ client, nodeName, logger: deps.logger, random: Math.random });
+  pods.start();
+  return pods;
 }
 
 /** Rejects when there is no way to the API server by configuration. */

@@ -26,6 +26,7 @@ import {
   frameBytesMax,
   frameHeaderBytes,
   frameRecordsMax,
+  recordBytesMax,
   recordHeaderBytes,
 } from './limits.ts';
 import { podKeyText } from './pod-key.ts';
@@ -214,6 +215,10 @@ export class FrameReader {
   }
 
   #checkRecord(type: number, offset: number, length: number): void {
+    const isLong = length > recordBytesMax;
+    if (isLong && type >= recordType.report && type <= recordType.gone) {
+      throw new WireError(wireErrorCode.bounds, 'record too long');
+    }
     if (type === recordType.report) {
       if (checkReport(this.view, offset, length)) {
         // So that whoever reads it in place need not know where its record ends.

@@ -2,18 +2,17 @@
  * Opens what a {@link FeedConfig} names and gives its frames to one handler. Several sources at
  * once do no harm: the newest report wins whatever way it came.
  */
-import {
-  connectNats,
-  type FeedServer,
-  type FrameHandler,
-  type FrameSource,
-  grpcFrameServer,
-  type LinkLogger,
-  type NatsLink,
-  type WatchCall,
+import type {
+  FeedServer,
+  FrameHandler,
+  FrameSource,
+  LinkLogger,
+  NatsLink,
+  WatchCall,
 } from '@leadsman/link';
+import { connectNats } from '@leadsman/link/nats/link';
 import { allFramesSubject, formatHostPort } from '@leadsman/wire';
-import { RemoteFeed } from '../watch/remote-feed.ts';
+import type { RemoteFeed } from '../watch/remote-feed.ts';
 import { BatchedWakeup } from './batched-wakeup.ts';
 import { DirectPresence } from './direct-presence.ts';
 import type { FeedConfig } from './feed-config.ts';
@@ -37,8 +36,9 @@ export interface FeedDeps {
 
 export class Feed {
   readonly nats: NatsLink | undefined;
-  readonly direct: FeedServer | undefined;
-  readonly remote: RemoteFeed | undefined;
+  /** Once it is started, where the configuration has one. */
+  direct: FeedServer | undefined;
+  remote: RemoteFeed | undefined;
   /** `host:port` of the direct listener, once it listens. */
   directAddress = '';
   readonly #config: FeedConfig;
@@ -59,15 +59,6 @@ export class Feed {
       this.#frames = new FramesSubscription(this.nats, subject, nowMs);
       this.#sources.push(this.#frames);
     }
-    if (config.direct !== undefined) {
-      const { watch } = deps;
-      this.direct = grpcFrameServer({ ...config.direct, logger, ...(watch ? { watch } : {}) });
-      this.#sources.push(this.direct);
-    }
-    if (config.remote !== undefined) {
-      this.remote = new RemoteFeed({ ...config.remote, name: config.name, ...deps });
-      this.#sources.push(this.remote);
-    }
   }
 
   /** Begins to call `onFrame`. Rejects when the direct listener's port cannot be had. */
@@ -77,11 +68,28 @@ export class Feed {
       wakeup?.frameTaken();
       onFrame(frame, waitedMs);
     };
+    await this.#openGrpc();
     for (const source of this.#sources) source.start(handler);
     if (this.direct === undefined || this.#config.direct === undefined) return;
     const port = await this.direct.listen();
     this.#presence.listening(this.#deps.nowMs());
     this.directAddress = formatHostPort(this.#config.direct.host, port);
+  }
+
+  /** gRPC is loaded only where it is used: it takes more memory than all the rest. */
+  async #openGrpc(): Promise<void> {
+    const { direct, remote, name } = this.#config;
+    if (direct !== undefined) {
+      const { watch, logger } = this.#deps;
+      const { grpcFrameServer } = await import('@leadsman/link/grpc/feed-server');
+      this.direct = grpcFrameServer({ ...direct, logger, ...(watch ? { watch } : {}) });
+      this.#sources.push(this.direct);
+    }
+    if (remote !== undefined) {
+      const { RemoteFeed } = await import('../watch/remote-feed.ts');
+      this.remote = new RemoteFeed({ ...remote, name, ...this.#deps });
+      this.#sources.push(this.remote);
+    }
   }
 
   /**

@@ -56,6 +56,22 @@ test('keyframes count as whole when each part came in order, else once as incomp
   expect(receive()).toEqual([3, 3]);
 });
 
+test('another address cannot take an endpoint that reports, whatever its epoch', () => {
+  const fleet = setup();
+  const address = '10.6.6.6';
+  for (let seq = 1; seq <= 40; seq++) {
+    fleet.report({ epoch: 5, seq, value: 1 });
+    fleet.report({ epoch: 9e15, seq, value: 1_000, address });
+    fleet.pass(100);
+    expect(fleet.reader.address(fleet.slot())).toBe('10.0.0.7');
+  }
+  expect(fleet.ingest.counters).toMatchObject({ appliedReports: 40, foreignReports: 40 });
+  // A pod that was made anew at another address is believed once its former self is silent.
+  fleet.pass(epochTakeoverMs);
+  fleet.report({ epoch: 6, seq: 1, address });
+  expect(fleet.reader.address(fleet.slot())).toBe(address);
+});
+
 test('a restarted sender is accepted at sequence 1, as its epoch is higher', () => {
   const fleet = setup();
   fleet.report({ epoch: 5, seq: 900 });

@@ -52,6 +52,10 @@ export const collectorConfigShape = z
   .refine((config) => (config.grpcTlsCertFile === '') === (config.grpcTlsKeyFile === ''), {
     path: ['grpcTlsKeyFile'],
     message: 'a certificate and its key go together',
+  })
+  .refine((config) => config.expireAfterMs >= config.staleAfterMs, {
+    path: ['expireAfterMs'],
+    message: 'below --stale-after-ms: endpoints would leave before their numbers are stale',
   });
 
 export type CollectorConfig = Readonly<z.output<typeof collectorConfigShape>>;

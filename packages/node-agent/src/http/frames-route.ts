@@ -3,7 +3,7 @@
  *
  * ```
  *   204 taken, and there is a way onward
- *   400 no frame, with the reason     403 the peer is not the pod it speaks for
+ *   400 no frame, with the reason     403 the peer is not the pod it speaks for, or that is not on this node
  *   413 larger than a sidecar's frame can be     429 the table of targets is full
  *   503 no way onward now, or an end to come: a sidecar in mode `auto` publishes itself meanwhile
  * ```
@@ -63,6 +63,11 @@ export function addFramesRoute(server: FastifyInstance, options: FramesRouteOpti
       return reply
         .code(403)
         .send(problem('wrong_peer', `${seen} is not the pod that the frame speaks for`));
+    }
+    if (result.status === 'foreign_pod') {
+      return reply
+        .code(403)
+        .send(problem('foreign_pod', 'the frame speaks for a pod that is not on this node'));
     }
     return reply.code(429).send(problem('full', 'no room for another target'));
   });

@@ -1,5 +1,6 @@
 /** Flags and variables of the picker process. See docs/configuration.md for the strategy file. */
 import { adminOptions, natsOptions, podIdentityOptions } from '@leadsman/service';
+import { Network, WireError } from '@leadsman/wire';
 import { z } from 'zod';
 
 const port = z.number().int().min(0).max(65_535);
@@ -19,7 +20,7 @@ export const pickerConfigShape = z.object({
     .min(1)
     .max(64)
     .default(2)
-    .describe('ext_proc threads; they share the port.'),
+    .describe('Worker processes that serve ext_proc; they share the port.'),
   poolPorts: z
     .array(z.string().regex(/^\d+=.+$/, 'not PORT=POOL'))
     .default([])
@@ -36,6 +37,10 @@ export const pickerConfigShape = z.object({
     .default('kubernetes')
     .describe('Where pools and endpoints come from.'),
   poolFile: z.string().default('').describe('YAML file of pools, with --pool-source file.'),
+  poolNetworks: z
+    .array(z.string().refine(isNetwork, 'not a network (10.0.0.0/8, fd00::/8)'))
+    .default([])
+    .describe('Networks whose reporters become endpoints, with --pool-source view.'),
   poolName: z.string().default('default').describe('Name of the pool, with --pool-source view.'),
   namespaces: z
     .array(z.string())
@@ -126,3 +131,13 @@ export const pickerConfigShape = z.object({
 });
 
 export type PickerConfig = Readonly<z.output<typeof pickerConfigShape>>;
+
+function isNetwork(text: string): boolean {
+  try {
+    new Network(text);
+    return true;
+  } catch (error) {
+    if (error instanceof WireError) return false;
+    throw error;
+  }
+}

@@ -17,13 +17,14 @@ export interface SampleReport {
   uid: string;
   address?: string;
   port?: number;
+  epoch?: number;
   runningRequests?: number;
   waitingRequests?: number;
   kvCacheUsageRatio?: number;
 }
 
 export class SampleFleet {
-  readonly view: SharedArrayBuffer;
+  readonly view: ArrayBufferLike;
   readonly #ingest: FrameIngest;
   readonly #frames = new FrameWriter({ id: new Uint8Array(16).fill(7), epoch: 1 });
   #seq = 0;
@@ -51,7 +52,7 @@ export class SampleFleet {
         flags: 0,
         reason: 0,
         engineRanks: 1,
-        epoch: 1,
+        epoch: report.epoch ?? 1,
         seq: this.#seq,
         ageMs: 0,
         metrics,

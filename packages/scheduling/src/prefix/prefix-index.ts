@@ -2,7 +2,7 @@
  * Which endpoint probably still holds how much of a prompt, from the history of picks: those of
  * this process are entered at once, those of other replicas as they tell.
  *
- * One SharedArrayBuffer with two tables, used by all threads of a process without locks:
+ * One shared buffer with two tables, used by all workers of a picker without locks:
  * {@link EndpointBlocks} answers "does this endpoint hold this block" with one cache line, and
  * {@link BlockHolders} "who used this block last". The second proposes, the first has the last
  * word.
@@ -14,6 +14,7 @@
  * 2·log₂(16) probes, entering it two cache lines per block, about 2 µs. Nothing is allocated.
  * Memory: 4 B per block and endpoint and 16 B per distinct block.
  */
+import { type AllocateShared, allocateInProcess } from '@leadsman/service/processes/shared-memory';
 import type { BlockHashes } from './block-hash.ts';
 import { BlockHolders } from './block-holders.ts';
 import { EndpointBlocks } from './endpoint-blocks.ts';
@@ -35,13 +36,14 @@ const recentRequests = 64;
 const endpointsLimit = 65_534;
 
 /** Reserves the memory of an index; the system backs only the pages that are used. */
-export function createPrefixBuffer(shape: PrefixIndexShape): SharedArrayBuffer {
+export function createPrefixBuffer(
+  shape: PrefixIndexShape,
+  allocate: AllocateShared = allocateInProcess,
+): ArrayBufferLike {
   if (shape.endpointsMax > endpointsLimit) {
     throw new RangeError(`a prefix index has room for ${endpointsLimit} endpoints`);
   }
-  return new SharedArrayBuffer(
-    4 * (blockWords(shape) + BlockHolders.words(shape.distinctBlocksMax)),
-  );
+  return allocate(4 * (blockWords(shape) + BlockHolders.words(shape.distinctBlocksMax)));
 }
 
 export class PrefixIndex {
@@ -49,7 +51,7 @@ export class PrefixIndex {
   readonly #holders: BlockHolders;
 
   /** `shape` must be that of the buffer's creation. */
-  constructor(buffer: SharedArrayBuffer, shape: PrefixIndexShape) {
+  constructor(buffer: ArrayBufferLike, shape: PrefixIndexShape) {
     const words = blockWords(shape);
     this.blocks = new EndpointBlocks(
       new Int32Array(buffer, 0, words),

@@ -80,6 +80,7 @@ export class WorkerScheduling {
         strategy: pool.policy.strategyName,
         outcomes: Object.fromEntries(pool.outcomes),
         lastResortPicks: pool.lastResortPicks,
+        foreignReports: pool.table.foreignReports,
         droppedAdapters: pool.table.adapters.dropped,
         fresh: pool.table.classCounts[trust.fresh] ?? 0,
         stale: pool.table.classCounts[trust.stale] ?? 0,

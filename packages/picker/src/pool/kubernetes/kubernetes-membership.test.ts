@@ -28,6 +28,39 @@ const putPool = (name: string, more: object = {}) =>
 const putPod = (name: string, ip: string, more: object = {}) =>
   api.put('Pod', podObject({ name, ip, labels: { app: 'llm' }, ...more }));
 
+describe('a change that its taker throws at', () => {
+  it('is told again until it is taken, and keeps no other pool from being told', async () => {
+    putPool('llm');
+    putPool('other');
+    putPod('a', '10.0.0.1');
+    let faults = 2;
+    const told = await start({
+      beforeTake: (event) => {
+        if (event !== 'default/llm' || faults === 0) return;
+        faults--;
+        throw new Error('taker is broken');
+      },
+    });
+    await until(() => told.endpoints('default/llm')?.join() === '10.0.0.1:8000');
+    expect(told.endpoints('default/other')).toEqual(['10.0.0.1:8000']);
+    expect(told.membership.failedChanges).toBe(2);
+  });
+
+  it('is told again also when the pool is gone', async () => {
+    putPool('llm');
+    let faults = 1;
+    const told = await start({
+      beforeTake: (event) => {
+        if (event === '-default/llm' && faults-- > 0) throw new Error('taker is broken');
+      },
+    });
+    await until(() => told.pools.has('default/llm'));
+    api.remove('InferencePool', 'default', 'llm');
+    await until(() => !told.pools.has('default/llm'));
+    expect(told.membership.failedChanges).toBe(1);
+  });
+});
+
 describe('members', () => {
   it('are the ready pods that the selector matches, one per target port', async () => {
     putPool('llm', { ports: [8000, 8001] });
