@@ -11,6 +11,7 @@ import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import { UsageError } from '../../arguments/usage-error.ts';
 import { type PolicyName, policyNames } from '../policies.ts';
 import { type Cell, type CellShape, runCell } from './cell.ts';
+import { type Demand, demandOf } from './demand.ts';
 import { thinned, writeExcerpt } from './excerpt.ts';
 import { judge } from './judge.ts';
 import { openTrace, traceNames } from './open-trace.ts';
@@ -60,6 +61,7 @@ export function runTraces(command: TraceCommand): TraceOutcome {
   let near = 0;
   for (const trace of traces) {
     print(`\n${trace.name}: ${trace.source}, ${trace.license}`);
+    const demands = new Map<string, Demand>();
     for (const pods of list('--pods', '8', '8,32'))
       for (const kv of list('--kv', '1M', '400k,1M,2M'))
         for (const utilisation of list('--utilisation', '80', '60,80,95'))
@@ -75,9 +77,12 @@ export function runTraces(command: TraceCommand): TraceOutcome {
                 closed: has('--closed'),
               };
               if (!cellName(shape).includes(only)) continue;
+              const demandKey = `${shape.kv} ${shape.utilisation}`;
+              const demand = demands.get(demandKey) ?? demandOf(trace, shape.kv, shape.utilisation);
+              demands.set(demandKey, demand);
               const length = { seeds, scale: isSmoke ? smokeScale : scale };
               const names = policies as PolicyName[];
-              const cells = runCell(trace, shape, names, command.config, length);
+              const cells = runCell(trace, demand, shape, names, command.config, length);
               outcome.cells.push(...cells);
               const { missed, isNearOracle } = judge(cells);
               judged++;
