@@ -50,10 +50,11 @@ export class PickerReplica {
     nowMs: 0,
   };
   readonly #tickets = new Map<number, number>();
+  readonly #blockTokens: number;
 
   constructor(options: PickerReplicaOptions, replica: number) {
     const { pods, config, kvCapacityTokens } = options;
-    this.#blocks.blockTokens = options.blockTokens;
+    this.#blockTokens = options.blockTokens;
     const shape = { endpointsMax: pods, workers: 1 };
     const inFlight = new InFlightTable(createInFlightBuffer(shape), shape, 0);
     const memory = createSchedulingMemory(pods, 1, config.prefixIndex);
@@ -102,7 +103,7 @@ export class PickerReplica {
   pick(request: RoutingRequest, nowMs: number): number {
     this.#facts.promptTokens = request.promptTokens;
     this.#facts.nowMs = nowMs;
-    hashBlocks(request.blocks, this.#blocks);
+    hashBlocks(request.blocks, this.#blockTokens, this.#blocks);
     this.#scheduler.pick(this.#facts, this.#pick);
     const { endpoint, ticket, reason } = this.#pick;
     if (endpoint === undefined) throw new Error(`no pick: ${reason}`);
@@ -136,11 +137,10 @@ function endpoint(pod: number): Endpoint {
 }
 
 /** Blocks as the index wants them: 64 bits each. */
-function hashBlocks(blocks: ArrayLike<number>, into: BlockHashes): void {
-  into.count = Math.min(into.high.length, blocks.length);
-  for (let i = 0; i < into.count; i++) {
-    into.high[i] = mix(blocks[i]!);
-    into.low[i] = mix(blocks[i]! ^ 0x5bd1e995);
+function hashBlocks(blocks: ArrayLike<number>, blockTokens: number, into: BlockHashes): void {
+  into.beginHashed(blockTokens);
+  for (let i = 0; i < blocks.length; i++) {
+    into.addHashed(mix(blocks[i]!), mix(blocks[i]! ^ 0x5bd1e995));
   }
 }
 

@@ -1,6 +1,6 @@
 /** Where this picker's view is filled from, by its flags. Any mix is allowed: newest wins. */
 import type { FeedConfig } from '@leadsman/collector';
-import { natsOptionsFrom } from '@leadsman/link';
+import { natsOptionsFrom } from '@leadsman/link/nats/options';
 import type { PickerConfig } from './config/picker-config.ts';
 
 /** The feed of the embedded collector. */

@@ -19,7 +19,9 @@ import { Counters } from '@leadsman/ext-proc/counters';
 import { startHealthServer } from '@leadsman/ext-proc/health/health-server';
 import { HealthState } from '@leadsman/ext-proc/health/health-state';
 import { SharedRequests } from '@leadsman/ext-proc/in-flight/shared-requests';
-import { connectNats, type NatsLink, natsOptionsFrom, registerNatsMetrics } from '@leadsman/link';
+import { connectNats, type NatsLink } from '@leadsman/link/nats/link';
+import { registerNatsMetrics } from '@leadsman/link/nats/metrics';
+import { natsOptionsFrom } from '@leadsman/link/nats/options';
 import { natsReplicaTransport } from '@leadsman/scheduling/hub/replica/replica-transport';
 import { SchedulingHub } from '@leadsman/scheduling/hub/scheduling-hub';
 import { registerSchedulingMetrics } from '@leadsman/scheduling/hub/scheduling-metrics';
@@ -39,11 +41,11 @@ import { openMembership } from './open-membership.ts';
 import { EndpointIndex } from './pool/endpoint-index.ts';
 import { PoolRegistry } from './pool/pool-registry.ts';
 import { Readiness } from './readiness.ts';
-import { openPickerMemory, type PickerMemory } from './shared-memory.ts';
 import { Teardown } from './teardown.ts';
 import { openIdentity } from './tls/identity.ts';
 import { ExtProcWorkers } from './workers/ext-proc-workers.ts';
 import { nodeOptionsFor } from './workers/node-options.ts';
+import { openPickerMemory, type PickerMemory } from './workers/picker-memory.ts';
 import { PoolBroadcast } from './workers/pool-broadcast.ts';
 
 export interface PickerDeps {
@@ -147,10 +149,13 @@ async function start(
     clock: monotonicMs,
     logger,
   });
-  const broadcast = new PoolBroadcast((updates, removed) => {
-    hub.poolsChanged(updates, removed);
-    workers.post({ type: 'pools', updates, removed });
-  });
+  const broadcast = new PoolBroadcast(
+    (updates, removed) => {
+      hub.poolsChanged(updates, removed);
+      workers.post({ type: 'pools', updates, removed });
+    },
+    (error) => logger.error({ err: error }, 'pools could not be told, again soon'),
+  );
   const index = new EndpointIndex(config.endpointsMax, requests);
   const pools = new PoolRegistry({ index, changes: broadcast, nowMs: monotonicMs });
   const workers: ExtProcWorkers = new ExtProcWorkers({

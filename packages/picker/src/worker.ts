@@ -17,9 +17,9 @@ import { monotonicMs } from '@leadsman/service/monotonic';
 import { startHeartbeat } from '@leadsman/service/processes/heartbeat';
 import { connectToParent, endOnFault } from '@leadsman/service/processes/parent';
 import { ViewReader } from '@leadsman/view/reader';
-import { openPickerMemory } from './shared-memory.ts';
 import { CountedScheduler } from './workers/counted-scheduler.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './workers/messages.ts';
+import { openPickerMemory } from './workers/picker-memory.ts';
 
 const parent = await connectToParent<WorkerStart, ToWorker, FromWorker>();
 const { worker, extProc, config, logLevel } = parent.start;

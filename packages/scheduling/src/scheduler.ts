@@ -24,6 +24,11 @@ export interface RequestFacts {
   /** What the request allows the engine to generate, 0 unknown. */
   maxOutputTokens: number;
   /**
+   * What engines fold into a prompt's first cache block besides its text (adapter, salts): prompts
+   * of different identities share no cache. '' where there is nothing of the kind.
+   */
+  cacheIdentity?: string;
+  /**
    * The gateway's subset: `undefined` means the whole pool; a list, even an empty one, means only
    * its members.
    */

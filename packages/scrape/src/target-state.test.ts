@@ -12,7 +12,7 @@ import {
 } from '@leadsman/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { emptyReading, type Reading } from './reading.ts';
+import { emptyReading, type Reading } from './engine/reading.ts';
 import type { TargetIdentity } from './target-identity.ts';
 import { TargetState } from './target-state.ts';
 

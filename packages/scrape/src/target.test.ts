@@ -17,7 +17,12 @@ async function serve(handler: Handler): Promise<PageServer> {
   return server;
 }
 
-function targetFor(url: string, engine = 'auto', onReport: (target: Target) => void = () => {}) {
+function targetFor(
+  url: string,
+  engine = 'auto',
+  onReport: (target: Target) => void = () => {},
+  nowMs = () => performance.now(),
+) {
   const target = new Target(
     {
       identity: {
@@ -46,7 +51,7 @@ function targetFor(url: string, engine = 'auto', onReport: (target: Target) => v
     },
     {
       reader: new PageReader(),
-      clock: { nowMs: () => performance.now(), unixMs: () => 1_000 },
+      clock: { nowMs, unixMs: () => 1_000 },
       random: () => 0.5,
       onReport,
     },
@@ -66,6 +71,24 @@ describe('Target', () => {
     expect(target.state.metrics[metric.waitingRequests]).toBe(12);
     expect(target.state.report(0).port).toBe(15_080);
     expect(target.counters).toMatchObject({ scrapes: 1, bytes: 29 });
+  });
+
+  it('gives up a page that takes longer to be read than its budget, and slows down for it', async () => {
+    const server = await serve((_, response) => response.end('vllm:num_requests_waiting 12\n'));
+    let nowMs = 0;
+    // Every look at the clock finds it later: the two around reading are 150 ms apart.
+    const slow = targetFor(
+      `http://127.0.0.1:${server.port}/metrics`,
+      'vllm',
+      () => {},
+      () => {
+        nowMs += 150;
+        return nowMs;
+      },
+    );
+    await slow.scrapeOnce();
+    expect(slow.state.reason).toBe(reason.tooSlow);
+    expect(slow.intervalMs).toBe(paceDefaults.intervalMsMax);
   });
 
   it('finds the page of an engine that serves JSON at the usual path', async () => {

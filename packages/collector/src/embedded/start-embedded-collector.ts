@@ -6,7 +6,8 @@
  * over as it is, so readers go on with what they have; a slot that was being written is emptied.
  * The old process is gone before the new one begins, so there is never more than one writer.
  */
-import { Backoff, type Logger, type LogLevel } from '@leadsman/service';
+import type { Logger, LogLevel } from '@leadsman/service';
+import { Backoff } from '@leadsman/service/backoff';
 import type { SharedMemory } from '@leadsman/service/processes/shared-memory';
 import { SupervisedProcess } from '@leadsman/service/processes/supervised-process';
 import { lookIntervalMs, Watchdog } from '@leadsman/service/processes/watchdog';

@@ -2,15 +2,15 @@
  * Opens what a {@link FeedConfig} names and gives its frames to one handler. Several sources at
  * once do no harm: the newest report wins whatever way it came.
  */
-import {
-  connectNats,
-  type FeedServer,
-  type FrameHandler,
-  type FrameSource,
-  type LinkLogger,
-  type NatsLink,
-  type WatchCall,
+import type {
+  FeedServer,
+  FrameHandler,
+  FrameSource,
+  LinkLogger,
+  NatsLink,
+  WatchCall,
 } from '@leadsman/link';
+import { connectNats } from '@leadsman/link/nats/link';
 import { allFramesSubject, formatHostPort } from '@leadsman/wire';
 import type { RemoteFeed } from '../watch/remote-feed.ts';
 import { BatchedWakeup } from './batched-wakeup.ts';
@@ -81,7 +81,7 @@ export class Feed {
     const { direct, remote, name } = this.#config;
     if (direct !== undefined) {
       const { watch, logger } = this.#deps;
-      const { grpcFrameServer } = await import('@leadsman/link');
+      const { grpcFrameServer } = await import('@leadsman/link/grpc/feed-server');
       this.direct = grpcFrameServer({ ...direct, logger, ...(watch ? { watch } : {}) });
       this.#sources.push(this.direct);
     }

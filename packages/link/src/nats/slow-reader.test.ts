@@ -15,7 +15,7 @@ afterEach(async () => {
 
 /** Our configuration with fixed ports left to the launcher. */
 async function shippedConfig(): Promise<string> {
-  const file = new URL('../../../../deploy/nats/nats.conf', import.meta.url);
+  const file = new URL('../../../../deploy/nats/limits.conf', import.meta.url);
   const text = await readFile(file, 'utf8');
   return text.replace(/^(port|http_port):.*$/gm, '');
 }

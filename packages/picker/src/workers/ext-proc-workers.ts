@@ -12,14 +12,14 @@ import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
 import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import type { SchedulingFromWorker } from '@leadsman/scheduling/shared/messages';
 import type { Logger } from '@leadsman/service';
-import { Backoff } from '@leadsman/service';
+import { Backoff } from '@leadsman/service/backoff';
 import { HeartbeatReader } from '@leadsman/service/processes/heartbeat';
 import type { SharedMemory } from '@leadsman/service/processes/shared-memory';
 import { SupervisedProcess } from '@leadsman/service/processes/supervised-process';
 import { lookIntervalMs, Watchdog } from '@leadsman/service/processes/watchdog';
 import type { PickerConfig } from '../config/picker-config.ts';
-import type { SharedMemorySize } from '../shared-memory.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './messages.ts';
+import type { SharedMemorySize } from './picker-memory.ts';
 import { extProcOptionsOf } from './worker-options.ts';
 import { WorkerRegistry } from './worker-registry.ts';
 

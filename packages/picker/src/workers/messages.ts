@@ -1,6 +1,6 @@
 /**
  * What the main process and its workers tell each other. Everything here can be cloned; the memory
- * they share is laid out alike on both sides (shared-memory.ts).
+ * they share is laid out alike on both sides (picker-memory.ts).
  */
 
 import type { ExtProcOptions } from '@leadsman/ext-proc/server/server';
@@ -12,7 +12,7 @@ import type {
   SchedulingToWorker,
 } from '@leadsman/scheduling/shared/messages';
 import type { LogLevel } from '@leadsman/service';
-import type { SharedMemorySize } from '../shared-memory.ts';
+import type { SharedMemorySize } from './picker-memory.ts';
 
 /** The first message to a worker. */
 export interface WorkerStart {

@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { seededRandom } from '../random.ts';
-import { BlockHashes, blockBytes, blocksMax, blockTokens } from './block-hash.ts';
+import {
+  BlockHashes,
+  blockBytes,
+  blocksMax,
+  blockTokens,
+  bytesPerToken,
+  tokensOfBlock,
+} from './block-hash.ts';
 import { holdersMax } from './block-holders.ts';
 import { createPrefixBuffer, PrefixIndex } from './prefix-index.ts';
 
@@ -53,16 +60,44 @@ describe('block hashes', () => {
     expect(hashesOf(text).count).toBe(2);
     expect(hashesOf(text, 1).low[0]).not.toBe(hashesOf(text, 2).low[0]);
     expect(hashesOf('y'.repeat(blockBytes - 1)).count).toBe(0);
-    expect(hashesOf(new Uint8Array(blockBytes * (blocksMax + 9))).count).toBe(blocksMax);
+    expect(hashesOf(new Uint8Array(20_000 * blockBytes)).count).toBe(blocksMax);
+  });
+
+  it('stand for more text the further they are from the start, 1.6 % of it at most', () => {
+    fc.assert(
+      fc.property(fc.nat(2_000_000), (bytes) => {
+        const hashes = hashesOf(new Uint8Array(bytes));
+        const tokens = hashes.tokensOf(hashes.count);
+        const rest = bytes - tokens * bytesPerToken;
+        expect(rest).toBeGreaterThanOrEqual(0);
+        expect(rest).toBeLessThan(Math.max(blockBytes, bytes / 64));
+        let sum = 0;
+        for (let i = 0; i < hashes.count; i++) sum += tokensOfBlock(hashes.low[i]!);
+        expect(sum).toBe(tokens);
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('can be given by the caller', () => {
+    const hashes = new BlockHashes();
+    hashes.beginHashed(512);
+    for (let i = 0; i < 5; i++) hashes.addHashed(i, -1);
+    expect(hashes.tokensOf(3)).toBe(1_536);
+    expect(tokensOfBlock(hashes.low[4]!)).toBe(512);
+    hashes.beginHashed(100);
+    hashes.addHashed(1, -1);
+    expect(hashes.tokensOf(1)).toBe(100);
+    expect(tokensOfBlock(hashes.low[0]!)).toBe(128);
   });
 
   it('do not collide among a hundred thousand blocks', () => {
     const seen = new Set<string>();
-    for (let seed = 0; seed < 50; seed++) {
-      const hashes = hashesOf(randomText(seed, 2_000));
+    for (let seed = 0; seed < 400; seed++) {
+      const hashes = hashesOf(randomText(seed, 512));
       for (let i = 0; i < hashes.count; i++) seen.add(`${hashes.high[i]}/${hashes.low[i]}`);
     }
-    expect(seen.size).toBe(100_000);
+    expect(seen.size).toBe(400 * 256);
   });
 });
 
@@ -126,8 +161,105 @@ describe('the prefix index', () => {
     expect(prefixes.enter(0, hashes)).toBe(0);
     expect(prefixes.enter(0, hashes)).toBe(10);
     expect(prefixes.enter(1, hashes)).toBe(0);
-    for (let i = 0; i < 70; i++) prefixes.enter(0, hashesOf(randomText(2, 1)));
+    // After a sixteenth of the cache was used, the order may have changed.
+    for (let i = 0; i < 70; i++) prefixes.enter(0, hashesOf(randomText(100 + i, 10)));
     expect(prefixes.enter(0, hashes)).toBe(0);
+  });
+
+  it('forgets as a cache of so many tokens does, to one part in 64', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 100_000, max: 400_000 }), fc.nat(1_000), (capacity, seed) => {
+        const room = { ...shape, tokensPerEndpointMax: 1_048_576 };
+        const prefixes = new PrefixIndex(createPrefixBuffer(room), room);
+        prefixes.blocks.setCapacity(0, capacity);
+        const cache = new Map<string, number>();
+        let cached = 0;
+        const random = seededRandom(seed);
+        let differing = 0;
+        let asked = 0;
+        for (let i = 0; i < 400; i++) {
+          // Some prompts return often, some after long, some never.
+          const which = random() < 0.5 ? Math.floor(random() ** 3 * 200) : 1_000 + i;
+          const hashes = hashesOf(randomText(which, 20 + (which % 90)));
+          const names = Array.from({ length: hashes.count }, (_, b) => `${which}/${b}`);
+          const held = prefixes.blocks;
+          for (let b = 0; b < hashes.count; b++) {
+            asked++;
+            const isHeld = held.holds(0, hashes.high[b]!, hashes.low[b]!);
+            if (isHeld !== cache.has(names[b]!)) differing++;
+          }
+          prefixes.enter(0, hashes);
+          for (let b = hashes.count - 1; b >= 0; b--) {
+            const tokens = tokensOfBlock(hashes.low[b]!);
+            if (!cache.delete(names[b]!)) cached += tokens;
+            cache.set(names[b]!, tokens);
+          }
+          for (const [name, tokens] of cache) {
+            if (cached <= capacity) break;
+            cache.delete(name);
+            cached -= tokens;
+          }
+        }
+        expect(differing).toBeLessThanOrEqual(asked / 64);
+        expect(prefixes.blocks.heldTokens(0)).toBeLessThanOrEqual(capacity);
+      }),
+      { numRuns: 5 },
+    );
+  });
+
+  it('finds a long match although single blocks of it are lost', () => {
+    const room = { ...shape, tokensPerEndpointMax: 1_048_576 };
+    const prefixes = new PrefixIndex(createPrefixBuffer(room), room);
+    const hashes = hashesOf(randomText(1, 800));
+    prefixes.enter(0, hashes);
+    const clock = prefixes.blocks.clockOf(0);
+    for (let lost = 0; lost < hashes.count - 1; lost += 7) {
+      prefixes.blocks.forget(0, hashes.high[lost]!, hashes.low[lost]!, clock);
+    }
+    expect(prefixes.match(0, hashes)).toBe(hashes.count);
+  });
+
+  it('counts answers, which take room under no known hash', () => {
+    const prefixes = index();
+    prefixes.blocks.setCapacity(0, 8_192);
+    const hashes = hashesOf(randomText(1, 60));
+    prefixes.enter(0, hashes);
+    prefixes.blocks.fillAnonymous(0, 4_000);
+    expect(prefixes.match(0, hashes)).toBeGreaterThan(56);
+    for (let i = 0; i < 4; i++) prefixes.blocks.fillAnonymous(0, 1_500);
+    expect(prefixes.match(0, hashes)).toBe(0);
+  });
+
+  it('goes by another size when told, and forgets all when the engine began anew', () => {
+    const prefixes = index();
+    prefixes.blocks.setCapacity(0, 16_384);
+    const first = hashesOf(randomText(1, 100));
+    prefixes.enter(0, first);
+    const second = hashesOf(randomText(2, 100));
+    prefixes.enter(0, second);
+    expect(prefixes.match(0, first)).toBe(100);
+    prefixes.blocks.setScale(0, 0.5);
+    // 128 blocks of 64 tokens are left, and a prompt goes from its end.
+    expect(prefixes.match(0, first)).toBe(28);
+    expect(prefixes.match(0, second)).toBe(100);
+    prefixes.blocks.empty(0);
+    expect(prefixes.match(0, second)).toBe(0);
+    expect(prefixes.blocks.scaleOf(0)).toBe(0.5);
+    prefixes.enter(0, second);
+    expect(prefixes.match(0, second)).toBe(100);
+  });
+
+  it('knows which beginnings are popular among its own prompts', () => {
+    const prefixes = index();
+    const common = randomText(1, 16);
+    for (let i = 0; i < 300; i++) {
+      prefixes.enter(i % 8, hashesOf(Uint8Array.of(...common, ...randomText(10 + i, 8))));
+      prefixes.enter(i % 8, hashesOf(randomText(1_000 + i, 8)), false);
+    }
+    const asked = hashesOf(Uint8Array.of(...common, ...randomText(9_999, 8)));
+    expect(prefixes.popularBlocks(asked, 20)).toBe(16);
+    expect(prefixes.usesOf(asked, 16) / prefixes.usesOfAll()).toBeCloseTo(1, 1);
+    expect(prefixes.popularBlocks(hashesOf(randomText(1_299, 8)), 4)).toBe(0);
   });
 
   it('forgets a pod whose index goes to another, and ignores endpoints beyond its room', () => {

@@ -88,7 +88,7 @@ export class Watchdog {
       return false;
     }
     watched.silentLooks++;
-    if (watched.silentLooks <= patienceLooks) return false;
+    if (watched.silentLooks < patienceLooks) return false;
     const state = this.#stateOf(watched.pid);
     if (state !== undefined) {
       if (state.state === 'T') return true;

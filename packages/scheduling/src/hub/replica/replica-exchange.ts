@@ -201,7 +201,7 @@ export class ReplicaExchange {
       return;
     }
     this.#hashes.count = reader.historyBlocks(this.#hashes.high, this.#hashes.low);
-    this.#options.prefixIndex.enter(index, this.#hashes);
+    this.#options.prefixIndex.enter(index, this.#hashes, false);
     this.counters.historyRecords++;
   }
 

@@ -60,7 +60,7 @@ export const fileShape = z.strictObject({
     .default({ header: objectiveHeaderDefault, values: {} }),
   prefixIndex: z
     .strictObject({
-      tokensPerEndpoint: z.number().int().min(1_024).max(67_108_864).default(1_048_576),
+      tokensPerEndpoint: z.number().int().min(1_024).max(67_108_864).default(4_194_304),
       distinctBlocks: z.number().int().min(1_024).max(67_108_864).default(1_048_576),
     })
     .prefault({}),

@@ -18,7 +18,9 @@ export class PromptMatch {
   #isHashed = false;
   #pool = '';
   #model = '';
-  #seed = hashText('\n');
+  #identity = '';
+  #seed = hashText('\n\n');
+  #popularBlocks = 0;
 
   constructor(index: PrefixIndex) {
     this.#index = index;
@@ -46,13 +48,33 @@ export class PromptMatch {
   matchedTokens(index: number): number {
     const hashes = this.blocks();
     if (hashes.count === 0) return 0;
-    return this.#tokens(this.#index.match(index, hashes), hashes);
+    return this.#bounded(hashes.tokensOf(this.#index.match(index, hashes)));
   }
 
-  /** Share of the prompt's blocks that the endpoint holds, 0..1; NaN for a prompt without blocks. */
+  /** Share of the prompt's whole blocks that the endpoint holds, 0..1; NaN when there are none. */
   matchedRatio(index: number): number {
     const hashes = this.blocks();
-    return hashes.count === 0 ? Number.NaN : this.#index.match(index, hashes) / hashes.count;
+    if (hashes.count === 0) return Number.NaN;
+    return hashes.tokensOf(this.#index.match(index, hashes)) / hashes.tokensOf(hashes.count);
+  }
+
+  /** Tokens from the prompt's start that were used `uses` times lately (decayed), or more. */
+  popularTokens(uses: number): number {
+    const hashes = this.blocks();
+    const blocks = this.#index.popularBlocks(hashes, uses);
+    this.#popularBlocks = blocks;
+    return this.#bounded(hashes.tokensOf(blocks));
+  }
+
+  /** Uses that a text of every prompt comes to. */
+  usesOfAll(): number {
+    return this.#index.usesOfAll();
+  }
+
+  /** Decayed count of uses of the text that {@link popularTokens} found last, 0 for none. */
+  popularUses(): number {
+    const blocks = this.#popularBlocks;
+    return blocks === 0 ? 0 : this.#index.usesOf(this.blocks(), blocks);
   }
 
   /**
@@ -65,18 +87,23 @@ export class PromptMatch {
     return count;
   }
 
-  #tokens(blocks: number, hashes: BlockHashes): number {
-    const tokens = blocks * hashes.blockTokens;
+  #bounded(tokens: number): number {
     const { promptTokens } = this.#request!;
     return promptTokens > 0 ? Math.min(tokens, promptTokens) : tokens;
   }
 
-  /** Adapters and models share no cache; the seed keeps their blocks apart. */
+  /** Models, adapters and salts share no cache; the seed keeps their blocks apart. */
   #seedOf(request: RequestFacts): number {
-    if (request.poolName !== this.#pool || request.model !== this.#model) {
+    const identity = request.cacheIdentity ?? '';
+    if (
+      request.poolName !== this.#pool ||
+      request.model !== this.#model ||
+      identity !== this.#identity
+    ) {
       this.#pool = request.poolName;
       this.#model = request.model;
-      this.#seed = hashText(`${request.poolName}\n${request.model}`);
+      this.#identity = identity;
+      this.#seed = hashText(`${request.poolName}\n${request.model}\n${identity}`);
     }
     return this.#seed;
   }

@@ -85,8 +85,41 @@ describe('expected-work', () => {
     const rig = await rigOf(2);
     report(rig, 0, { kvCacheUsageRatio: 0.95 });
     report(rig, 1);
-    rig.inFlight.add(1, InFlightField.pendingTokens, 10_000);
+    rig.inFlight.add(1, InFlightField.pendingTokens, 400);
     expect(new Set(picksOf(rig, 20))).toEqual(new Set([1]));
+  });
+
+  it('does not let a full KV cache outweigh more than the request itself takes', async () => {
+    const rig = await rigOf(2);
+    report(rig, 0, { kvCacheUsageRatio: 0.99 });
+    report(rig, 1);
+    rig.inFlight.add(0, InFlightField.promptTokens, 3_000_000);
+    rig.inFlight.add(1, InFlightField.pendingTokens, 2_000);
+    expect(new Set(picksOf(rig, 20))).toEqual(new Set([0]));
+  });
+
+  it('counts a request as one that decodes from its pick on', async () => {
+    const rig = await rigOf(8);
+    passBy(rig, { prompt, promptTokens });
+    const picked = Array.from({ length: 200 }, () => {
+      const pick = rig.pick({ prompt, promptTokens });
+      rig.scheduler.firstToken(pick.ticket);
+      return pick;
+    });
+    // Cached or not, eight endpoints share 200 requests of one beginning.
+    const counts = [...tally(picked).values()];
+    expect(counts).toHaveLength(8);
+    expect(Math.max(...counts) / Math.min(...counts)).toBeLessThanOrEqual(1.5);
+  });
+
+  it('spreads a burst over equal endpoints', async () => {
+    const rig = await rigOf(8);
+    for (let index = 0; index < 8; index++) report(rig, index);
+    const picked = Array.from({ length: 64 }, (_, i) => rig.pick({ nowMs: nowMs + i * 0.3 }));
+    for (const count of tally(picked).values()) {
+      expect(count).toBeGreaterThanOrEqual(5);
+      expect(count).toBeLessThanOrEqual(12);
+    }
   });
 
   it('gives a faster endpoint more work', async () => {
@@ -118,6 +151,7 @@ describe('expected-work', () => {
 
   it('keeps a long prompt away from where many requests decode', async () => {
     const rig = await rigOf(2);
+    rig.inFlight.add(0, InFlightField.requests, 40);
     rig.inFlight.add(0, InFlightField.decoding, 40);
     rig.inFlight.add(1, InFlightField.pendingTokens, 10_000);
     expect(passBy(rig, { promptTokens: 500 }).endpoint!.index).toBe(0);

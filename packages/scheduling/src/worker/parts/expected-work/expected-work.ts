@@ -38,6 +38,7 @@ import type { PickContext, Strategy } from '../part.ts';
 import { CandidateMarks } from './candidate-marks.ts';
 import { type ExpectedWorkParameters, expectedWorkParameters } from './parameters.ts';
 import { RecentSends } from './recent-sends.ts';
+import { Warming } from './warming.ts';
 
 /** Endpoints with the request's adapter that are looked at. */
 const loadedMax = 4;
@@ -49,9 +50,11 @@ export class ExpectedWork implements Strategy {
   readonly #recent = new RecentSends();
   readonly #holders = new Int32Array(holdersMax);
   readonly #marks = new CandidateMarks();
-  #best = -1;
-  #bestWork = Number.POSITIVE_INFINITY;
-  #ties = 0;
+  readonly #warming = new Warming();
+  /** Slots that are compared, and the prompt tokens that each has cached. */
+  #slots = new Int32Array(64);
+  #matched = new Float64Array(64);
+  #compared = 0;
   #requestId = '';
 
   constructor(parameters: ExpectedWorkParameters = expectedWorkParameters) {
@@ -59,40 +62,62 @@ export class ExpectedWork implements Strategy {
   }
 
   choose(context: PickContext, candidates: Int32Array, count: number): number {
-    this.#best = -1;
-    this.#bestWork = Number.POSITIVE_INFINITY;
+    const { table } = context;
     const unheardMs = Math.min(unheardMsMax, context.ledger.shareDelayMs);
     this.#recent.expire(context.nowMs - unheardMs);
-    if (count <= this.#p.samples) {
-      for (let i = 0; i < count; i++) this.#consider(context, candidates, i);
-    } else {
-      for (let i = 0; i < this.#p.samples; i++) {
-        this.#consider(context, candidates, Math.floor(context.random() * count));
-      }
-      this.#considerHolders(context, candidates, count);
-      if (isAdapter(context)) this.#considerLoaded(context, candidates, count);
+    this.#select(context, candidates, count);
+    let waiting = 0;
+    let requests = 0;
+    for (let i = 0; i < this.#compared; i++) {
+      const position = candidates[this.#slots[i]!]!;
+      this.#matched[i] = context.prompt.matchedTokens(table.index[position]!);
+      waiting += waitingRequests(context, position);
+      requests += context.ledger.requests(table.index[position]!) + table.unseenRequests[position]!;
     }
-    this.#noteSend(context, candidates[this.#best]!);
-    return this.#best;
+    const ownWeight =
+      this.#p.ownWeight +
+      (this.#p.waitingWeight * waiting + this.#p.runningWeight * (requests - waiting)) /
+        this.#compared;
+    this.#warming.begin(context, this.#matched, this.#compared, count);
+    let best = 0;
+    let leastWork = Number.POSITIVE_INFINITY;
+    let ties = 1;
+    for (let i = 0; i < this.#compared; i++) {
+      const work = this.#work(context, candidates[this.#slots[i]!]!, this.#matched[i]!, ownWeight);
+      if (work < leastWork) {
+        leastWork = work;
+        best = i;
+        ties = 1;
+      } else if (work === leastWork && context.random() * ++ties < 1) {
+        best = i;
+      }
+    }
+    const slot = this.#slots[best]!;
+    this.#noteSend(context, candidates[slot]!, this.#matched[best]!);
+    return slot;
   }
 
   /** The work J of the request at a position of the table, in prefill tokens; always finite. */
-  workOf(context: PickContext, position: number): number {
+  #work(context: PickContext, position: number, matched: number, ownWeight: number): number {
     const { table, ledger, means } = context;
     const p = this.#p;
     const index = table.index[position]!;
     const unseenWaiting = table.unseenWaiting[position]!;
     const queued = ledger.pendingTokens(index) + unseenWaiting * means.uncachedTokens;
-    const unheard = p.unheardWeight * ledger.otherReplicas * this.#recent.tokens(index);
-    const decoding = ledger.decoding(index) + table.unseenRequests[position]! - unseenWaiting;
-    const own = uncachedTokens(context, index);
+    const others = p.unheardWeight * ledger.otherReplicas;
+    const requests =
+      ledger.requests(index) + table.unseenRequests[position]! + others * this.#recent.sends(index);
+    const prompt = promptTokens(context);
+    // At least one token is computed everywhere: sampling needs the last.
+    const own = Math.max(1, prompt - matched);
+    const charged = Math.max(1, own - this.#warming.discount(matched));
     const kvTokens = kvTokensInUse(context, position);
     const stalling = Math.max(0, own - p.stallFromMeans * means.uncachedTokens);
     const work =
       queued +
-      unheard +
-      p.ownWeight * own +
-      (p.decodingTokens + p.stallWeight * stalling) * decoding +
+      others * this.#recent.tokens(index) +
+      ownWeight * charged +
+      (p.decodingTokens + p.stallWeight * stalling) * requests +
       p.kvTokenWeight * kvTokens;
     return (
       work / table.speed[position]! +
@@ -101,30 +126,38 @@ export class ExpectedWork implements Strategy {
     );
   }
 
+  /** Lists the slots to compare: all of a small pool, else some at random and those that promise most. */
+  #select(context: PickContext, candidates: Int32Array, count: number): void {
+    this.#compared = 0;
+    if (count <= this.#p.compareAllMax) {
+      for (let slot = 0; slot < count; slot++) this.#add(slot);
+      return;
+    }
+    for (let i = 0; i < this.#p.samples; i++) this.#add(Math.floor(context.random() * count));
+    this.#addHolders(context, candidates, count);
+    if (isAdapter(context)) this.#addLoaded(context, candidates, count);
+  }
+
+  #add(slot: number): void {
+    if (this.#compared === this.#slots.length) {
+      const slots = new Int32Array(2 * this.#compared);
+      slots.set(this.#slots);
+      this.#slots = slots;
+      this.#matched = new Float64Array(slots.length);
+    }
+    this.#slots[this.#compared++] = slot;
+  }
+
   /** The choice will be sent there; later choices for the same request are fallbacks. */
-  #noteSend(context: PickContext, position: number): void {
+  #noteSend(context: PickContext, position: number, matched: number): void {
     const { requestId } = context.request;
     if (requestId !== '' && requestId === this.#requestId) return;
     this.#requestId = requestId;
     const index = context.table.index[position]!;
-    this.#recent.add(index, uncachedTokens(context, index), context.nowMs);
+    this.#recent.add(index, Math.max(1, promptTokens(context) - matched), context.nowMs);
   }
 
-  #consider(context: PickContext, candidates: Int32Array, slot: number): void {
-    if (slot === this.#best) return;
-    const work = this.workOf(context, candidates[slot]!);
-    if (work > this.#bestWork) return;
-    if (work === this.#bestWork) {
-      this.#ties++;
-      if (context.random() * (this.#ties + 1) >= 1) return;
-    } else {
-      this.#ties = 0;
-    }
-    this.#best = slot;
-    this.#bestWork = work;
-  }
-
-  #considerHolders(context: PickContext, candidates: Int32Array, count: number): void {
+  #addHolders(context: PickContext, candidates: Int32Array, count: number): void {
     const found = context.prompt.latestHolders(this.#holders);
     if (found === 0) return;
     // Holders are of all pools and members; only those that passed the filters may be picked.
@@ -133,12 +166,12 @@ export class ExpectedWork implements Strategy {
     for (let i = 0; i < found; i++) {
       const position = table.positionOf(this.#holders[i]!);
       const slot = position < 0 ? -1 : this.#marks.slotOf(position);
-      if (slot >= 0) this.#consider(context, candidates, slot);
+      if (slot >= 0) this.#add(slot);
     }
   }
 
   /** A few of the endpoints that have the adapter, which chance alone may all miss. */
-  #considerLoaded(context: PickContext, candidates: Int32Array, count: number): void {
+  #addLoaded(context: PickContext, candidates: Int32Array, count: number): void {
     const { table, request, nowMs } = context;
     const start = Math.floor(context.random() * count);
     let found = 0;
@@ -147,16 +180,20 @@ export class ExpectedWork implements Strategy {
       const state = table.adapters.stateOf(request.model, candidates[slot]!, nowMs);
       if (state !== adapterState.running && state !== adapterState.seen) continue;
       found++;
-      this.#consider(context, candidates, slot);
+      this.#add(slot);
     }
   }
 
-  /** Tokens by which the KV cache would be fuller than is safe; 0 where its size is unknown. */
+  /**
+   * Tokens by which the KV cache would be fuller than is safe, of this request's own at most: what
+   * others ask for beyond that waits before it, and is in the queue already. 0 where the size is
+   * unknown.
+   */
   #kvOverflowTokens(context: PickContext, position: number, kvTokens: number): number {
     const capacity = context.table.kvCacheCapacityTokens[position]!;
     if (!(capacity > 0)) return 0;
-    const planned = kvTokens + promptTokens(context) + context.means.outputTokens;
-    return Math.max(0, planned - this.#p.kvSafeRatio * capacity);
+    const own = promptTokens(context) + context.means.outputTokens;
+    return Math.min(own, Math.max(0, kvTokens + own - this.#p.kvSafeRatio * capacity));
   }
 
   #adapterTokens(context: PickContext, position: number): number {
@@ -185,9 +222,12 @@ function promptTokens(context: PickContext): number {
   return promptTokens > 0 ? promptTokens : context.means.uncachedTokens;
 }
 
-/** Those that the endpoint must compute: at least one, since sampling needs the last. */
-function uncachedTokens(context: PickContext, index: number): number {
-  return Math.max(1, promptTokens(context) - context.prompt.matchedTokens(index));
+/** Requests at an endpoint that have not shown a first token, as far as is known. */
+function waitingRequests(context: PickContext, position: number): number {
+  const { table, ledger } = context;
+  const index = table.index[position]!;
+  const pending = ledger.requests(index) - ledger.decoding(index);
+  return Math.max(0, pending) + table.unseenWaiting[position]!;
 }
 
 function isAdapter(context: PickContext): boolean {

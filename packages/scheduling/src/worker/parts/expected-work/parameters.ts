@@ -6,6 +6,13 @@
 export interface ExpectedWorkParameters {
   /** Weight of the request's own uncached tokens: above 1, a cached prefix counts for more. */
   readonly ownWeight: number;
+  /**
+   * What is added to `ownWeight` for each request that waits for its first token, in the mean of the
+   * endpoints compared: tokens computed here delay all who wait behind.
+   */
+  readonly waitingWeight: number;
+  /** The same for each request past its first token, which stands still meanwhile. */
+  readonly runningWeight: number;
   /** What a request past its first token adds: it slows every step that is still to come. */
   readonly decodingTokens: number;
   /**
@@ -30,7 +37,9 @@ export interface ExpectedWorkParameters {
   readonly kvSafeRatio: number;
   /** Weight of what other replicas probably sent since they last told. */
   readonly unheardWeight: number;
-  /** Endpoints drawn at random and compared, besides those that hold the prefix. */
+  /** Pools of at most so many endpoints are compared whole. */
+  readonly compareAllMax: number;
+  /** In larger ones, endpoints drawn at random and compared, besides those that hold the prefix. */
   readonly samples: number;
   /** Work of loading a LoRA adapter that the endpoint has not been seen with. */
   readonly adapterLoadTokens: number;
@@ -40,6 +49,8 @@ export interface ExpectedWorkParameters {
 
 export const expectedWorkParameters: ExpectedWorkParameters = {
   ownWeight: 2,
+  waitingWeight: 1,
+  runningWeight: 0.2,
   decodingTokens: 100,
   stallWeight: 0.2,
   stallFromMeans: 8,
@@ -47,7 +58,8 @@ export const expectedWorkParameters: ExpectedWorkParameters = {
   kvOverflowWeight: 1,
   kvSafeRatio: 0.85,
   unheardWeight: 0.5,
-  samples: 8,
+  compareAllMax: 64,
+  samples: 16,
   // An adapter of some 100 MB takes around 0.2 s from disk or over the network.
   adapterLoadTokens: 4_000,
   adapterSwapTokens: 8_000,

@@ -12,6 +12,7 @@ export class RecentSends {
   readonly #endpoint = new Int32Array(sendsMax);
   readonly #tokens = new Float64Array(sendsMax);
   #sums = new Float64Array(64);
+  #sends = new Int32Array(64);
   #first = 0;
   #count = 0;
 
@@ -21,6 +22,9 @@ export class RecentSends {
       const grown = new Float64Array(Math.max(index + 1, this.#sums.length * 2));
       grown.set(this.#sums);
       this.#sums = grown;
+      const sends = new Int32Array(grown.length);
+      sends.set(this.#sends);
+      this.#sends = sends;
     }
     if (this.#count === sendsMax) this.#dropOldest();
     const at = (this.#first + this.#count) % sendsMax;
@@ -28,6 +32,7 @@ export class RecentSends {
     this.#endpoint[at] = index;
     this.#tokens[at] = tokens;
     this.#sums[index]! += tokens;
+    this.#sends[index]! += 1;
     this.#count++;
   }
 
@@ -41,8 +46,15 @@ export class RecentSends {
     return index < this.#sums.length ? this.#sums[index]! : 0;
   }
 
+  /** Requests sent to an endpoint and not expired. */
+  sends(index: number): number {
+    return index < this.#sends.length ? this.#sends[index]! : 0;
+  }
+
   #dropOldest(): void {
-    this.#sums[this.#endpoint[this.#first]!]! -= this.#tokens[this.#first]!;
+    const index = this.#endpoint[this.#first]!;
+    this.#sums[index]! -= this.#tokens[this.#first]!;
+    this.#sends[index]! -= 1;
     this.#first = (this.#first + 1) % sendsMax;
     this.#count--;
   }

@@ -1,5 +1,5 @@
 /** A reading: what one page says, in the report's terms, before any history is taken in. */
-import { metricsCount, type RankNumbers } from '@leadsman/wire';
+import { metricsCount, type RankNumbers, type Reason } from '@leadsman/wire';
 
 /** Why a number is unknown, or that it is known. Kept per metric for `leadsman explain`. */
 export const finding = {
@@ -8,6 +8,8 @@ export const finding = {
   known: 1,
   /** Series are there, but none has a usable number, or one rank's has not. */
   invalid: 2,
+  /** Lines of it are missing from the page, so that what is left would be too little. */
+  lost: 3,
 } as const;
 
 export interface Reading {
@@ -30,9 +32,14 @@ export interface Reading {
   /** Series of the profile on the page; 0 means that the page is not this engine's. */
   series: number;
   invalidSamples: number;
+  /** Label lists with a `…_rank` label that the profile does not know; see LabelSets. */
+  unknownRankLabels: number;
   malformedLines: number;
   droppedSamples: number;
 }
+
+/** A reading, or why there is none. */
+export type PageOutcome = { reading: Reading } | { reason: Reason; detail: string };
 
 export function emptyReading(engine: string): Reading {
   return {
@@ -49,6 +56,7 @@ export function emptyReading(engine: string): Reading {
     progress: [],
     series: 0,
     invalidSamples: 0,
+    unknownRankLabels: 0,
     malformedLines: 0,
     droppedSamples: 0,
   };
