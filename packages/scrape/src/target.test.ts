@@ -62,7 +62,7 @@ function targetFor(
 }
 
 describe('Target', () => {
-  // C09, the metrics port behind a proxy that owns the serving port
+  // The metrics port behind a proxy that owns the serving port
   it('reads a page on another port than the one that serves', async () => {
     const server = await serve((_, response) => response.end('vllm:num_requests_waiting 12\n'));
     const target = targetFor(`http://127.0.0.1:${server.port}/metrics`);

@@ -195,7 +195,6 @@ describe('the sink towards the agent', () => {
   });
 
   it('loses nothing to an agent that closes idle connections', async () => {
-    // C40
     const { url, server } = await agent((_, reply) => reply.writeHead(204).end());
     const sink = sinkFor({ url });
     await accepted(sink);

@@ -70,7 +70,7 @@ describe('a subset', () => {
     ]);
     rig.scheduler.updatePool(poolUpdate(endpoints, 2), nowMs);
     expect(rig.pick({ nowMs }).status).toBe('picked');
-  }); // C17
+  });
 });
 
 describe('a report from another address than its member has', () => {
