@@ -1,4 +1,5 @@
 /** Metrics of the agent's batching, read from its counters when a scrape asks. */
+import type { FrameStreamServer } from '@leadsman/link';
 import { registerReadCounters } from '@leadsman/service';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Batcher } from './batch/batcher.ts';
@@ -49,6 +50,22 @@ export function registerBatchMetrics(registry: Registry, batcher: Batcher): void
     registers,
     collect() {
       this.set(batcher.targets.size);
+    },
+  });
+}
+
+/** What the sidecars' streams are doing. */
+export function registerStreamMetrics(registry: Registry, streams: FrameStreamServer): void {
+  registerReadCounters(registry, 'node_agent', [
+    ['streams_refused_total', 'Streams refused, for want of room.', () => streams.refusedStreams],
+    ['streams_failed_total', 'Streams ended: silent, or no frames.', () => streams.failedStreams],
+  ]);
+  new Gauge({
+    name: 'leadsman_node_agent_streams',
+    help: 'Sidecars that are connected.',
+    registers: [registry],
+    collect() {
+      this.set(streams.streams);
     },
   });
 }

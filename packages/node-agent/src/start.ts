@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import { KubeClient, openAccess } from '@leadsman/kube';
 import {
+  BatchedWakeup,
   createAdmin,
   type Logger,
   monotonicMs,
@@ -24,9 +25,10 @@ import type { NodeAgentConfig } from './config.ts';
 import { Discovery, registerDiscoveryMetrics } from './discover/discovery.ts';
 import { NodePods } from './discover/node-pods.ts';
 import { PodScrapes } from './discover/pod-scrapes.ts';
-import { addFramesRoute } from './http/frames-route.ts';
+import { addFrameStreams } from './http/frame-streams.ts';
+import { addFramesRoute, type FramesRouteOptions } from './http/frames-route.ts';
 import { addTargetsRoute } from './http/targets-route.ts';
-import { registerBatchMetrics } from './metrics.ts';
+import { registerBatchMetrics, registerStreamMetrics } from './metrics.ts';
 import { createOutlet } from './outlet.ts';
 
 export interface NodeAgentDeps {
@@ -49,6 +51,14 @@ export interface NodeAgent {
  * sidecars to open transports of their own, loading the code for that included.
  */
 const endNoticeMs = 500;
+
+/**
+ * How long the reports of one scrape moment may gather before they are read, ms. The sidecars of a
+ * node scrape together, and their reports come within a few milliseconds: this thread sleeps through
+ * those, deaf to its sockets, instead of waking up for each. Less than `quietMs` of the batch, which
+ * then leaves when all have been read.
+ */
+const gatherMs = 2;
 
 /** Resolves when the agent listens. */
 export async function startNodeAgent(
@@ -81,6 +91,7 @@ export async function startNodeAgent(
   });
   const guard = new StallGuard(monotonicMs());
   const ticking = setInterval(() => guard.tick(monotonicMs()), tickMs);
+  const wakeup = new BatchedWakeup(gatherMs, monotonicMs);
   const take = (frame: Uint8Array, peer: Uint8Array | undefined): TakeResult => {
     const nowMs = monotonicMs();
     // What arrives after this process stood still has waited in its sockets meanwhile, nobody knows
@@ -96,11 +107,17 @@ export async function startNodeAgent(
   const discovery = config.scrapePods
     ? await startDiscovery(config, deps, registry, (frame) => take(frame, undefined))
     : undefined;
-  addFramesRoute(server, {
-    take,
+  const reports: FramesRouteOptions = {
+    take: (frame, peer) => {
+      wakeup.frameTaken();
+      return take(frame, peer);
+    },
     forwarding: () => outlet.connected && !ending,
     verifyPeer: config.verifyPeer,
-  });
+  };
+  addFramesRoute(server, reports);
+  const streams = addFrameStreams(server.server, { ...reports, logger });
+  registerStreamMetrics(registry, streams);
   addTargetsRoute(server, { targets: batcher.targets, nowMs: monotonicMs });
   await server.listen({ host: config.adminHost, port: config.adminPort });
   const bound = server.server.address() as AddressInfo;
@@ -112,6 +129,7 @@ export async function startNodeAgent(
     stop: async () => {
       ending = true;
       if (batcher.targets.size > 0) await pause(endNoticeMs);
+      streams.close();
       await server.close();
       clearInterval(ticking);
       await discovery?.stop();

@@ -125,7 +125,7 @@ async function start(
     memory,
     view: shared.view,
     nodeOptions: nodeOptions.collector,
-    feed: feedOf(config, replicaName),
+    feed: feedOf(config, replicaName, deps.env),
     expireAfterMs: config.expireAfterMs,
     logLevel: config.logLevel,
     logger,

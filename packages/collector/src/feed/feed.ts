@@ -3,6 +3,7 @@
  * once do no harm: the newest report wins whatever way it came.
  */
 import type {
+  Authorizer,
   FeedServer,
   FrameHandler,
   FrameSource,
@@ -11,11 +12,11 @@ import type {
   WatchCall,
 } from '@leadsman/link';
 import { connectNats } from '@leadsman/link/nats/link';
+import { BatchedWakeup } from '@leadsman/service';
 import { allFramesSubject, formatHostPort } from '@leadsman/wire';
 import type { RemoteFeed } from '../watch/remote-feed.ts';
-import { BatchedWakeup } from './batched-wakeup.ts';
 import { DirectPresence } from './direct-presence.ts';
-import type { FeedConfig } from './feed-config.ts';
+import type { FeedConfig, TokenConfig } from './feed-config.ts';
 import { FramesSubscription } from './frames-subscription.ts';
 
 /**
@@ -52,16 +53,17 @@ export class Feed {
     this.#deps = deps;
     const { logger, nowMs, random } = deps;
     if (config.nats !== undefined) {
-      // A process with other work must not sleep; its NATS socket alone rests.
-      const bounds = { readEveryMs: deps.sleeps ? 0 : gatherMs, ...config.nats.options.bounds };
-      this.nats = connectNats({ ...config.nats.options, bounds, logger, nowMs, random });
+      this.nats = connectNats({ ...config.nats.options, logger, nowMs, random });
       const subject = allFramesSubject(config.nats.subjectPrefix);
       this.#frames = new FramesSubscription(this.nats, subject, nowMs);
       this.#sources.push(this.#frames);
     }
   }
 
-  /** Begins to call `onFrame`. Rejects when the direct listener's port cannot be had. */
+  /**
+   * Begins to call `onFrame`. Rejects when the direct listener's port cannot be had, or what its
+   * callers' tokens are to be checked by.
+   */
   async start(onFrame: FrameHandler): Promise<void> {
     const wakeup = this.#deps.sleeps ? new BatchedWakeup(gatherMs, this.#deps.nowMs) : undefined;
     const handler: FrameHandler = (frame, waitedMs) => {
@@ -82,7 +84,14 @@ export class Feed {
     if (direct !== undefined) {
       const { watch, logger } = this.#deps;
       const { grpcFrameServer } = await import('@leadsman/link/grpc/feed-server');
-      this.direct = grpcFrameServer({ ...direct, logger, ...(watch ? { watch } : {}) });
+      const { tokens, ...listener } = direct;
+      const authorize = tokens && (await this.#authorizer(tokens));
+      this.direct = grpcFrameServer({
+        ...listener,
+        logger,
+        ...(authorize && { authorize }),
+        ...(watch && { watch }),
+      });
       this.#sources.push(this.direct);
     }
     if (remote !== undefined) {
@@ -115,6 +124,12 @@ export class Feed {
   /** What only an operator can mend; `undefined` when nothing. */
   get problem(): string | undefined {
     return this.#frames?.problem;
+  }
+
+  /** The client of the API server is loaded only where callers show tokens. */
+  async #authorizer(tokens: TokenConfig): Promise<Authorizer> {
+    const { callerCheck } = await import('./caller-check.ts');
+    return callerCheck(tokens, this.#deps);
   }
 
   async close(): Promise<void> {

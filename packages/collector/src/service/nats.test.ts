@@ -210,12 +210,13 @@ test('a handler slower than its input drops what waited, and the view stays youn
   const agent = await launchAgentProcess(nats.url);
   stops.push(agent);
   const memory = process.memoryUsage().rss;
-  // At the measured rates some 6 s of overload; without bounds the lag would be as long.
+  const sinceMs = monotonicMs();
   await waitUntil(() => link.counters.droppedLate > 800, {
     what: 'late frames to be dropped',
     deadlineMs: 40_000,
   });
-  expect(Math.max(...lags.slice(-20))).toBeLessThan(3_000);
+  // Without bounds what is handled now would have waited for nearly all of the overload.
+  expect(Math.max(...lags.slice(-20))).toBeLessThan((monotonicMs() - sinceMs) / 2);
   expect(process.memoryUsage().rss - memory).toBeLessThan(64e6);
 });
 

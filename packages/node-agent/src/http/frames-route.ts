@@ -1,5 +1,6 @@
 /**
- * `POST /v1/frames`: where the sidecars of the node hand in their reports.
+ * `POST /v1/frames`: where sidecars of the former release hand in their reports, one frame each; those
+ * of this one keep a stream open (frame-streams.ts) and are answered by the same rules.
  *
  * ```
  *   204 taken, and there is a way onward
@@ -77,7 +78,8 @@ function problem(code: string, message: string) {
   return { error: { code, message } };
 }
 
-function addressOf(text: string | undefined): Uint8Array | undefined {
+/** The address of a peer as a report has it; `undefined` for one that no report can have. */
+export function addressOf(text: string | undefined): Uint8Array | undefined {
   if (text === undefined) return undefined;
   const bytes = new Uint8Array(addressBytes);
   try {
