@@ -2,9 +2,10 @@
  * Corrects the prefix index by the engines' own word: hits that were expected when requests were
  * sent, against the growth of the engine's prefix-cache counters in its reports.
  *
- * Both are taken as ratios over the same windows, in which the prompts sent come to half of the
- * cache, and smoothed. Where more was expected than was found, the endpoint's table goes by a
- * smaller part of the reported size, until both agree; where more was found, by a larger one. So a
+ * Both are taken as ratios over the same windows, in which the prompts sent come to twice
+ * the cache, and smoothed. Where more was expected than was found, the endpoint's table goes by a
+ * smaller part of the reported size, until both agree; where more was found, by a larger one; where
+ * they agree, it is led back to the reported size as long as they do. So a
  * wrong size, other traffic, a cache behind the cache and a switched-off cache mend themselves. An
  * engine whose counters fell back began anew, and its table is emptied.
  *
@@ -18,12 +19,12 @@ import { type EndpointBlocks, scaleMax } from './endpoint-blocks.ts';
 import { header, headerWords } from './endpoint-header.ts';
 
 /** Part of the cache that the prompts of a window come to. */
-const windowOfCache = 0.5;
+const windowOfCache = 2;
 /** Ratios this close are equal: blocks are coarse, and tokens are estimated. */
-const tolerance = 0.03;
+const tolerance = 0.05;
 const windowWeight = 0.3;
-const shrinkMax = 0.2;
-const growth = 0.05;
+/** Change of the size with one window: as fast down as up, or noise alone would shrink it. */
+const step = 0.05;
 const ratioOne = 65_536;
 
 export interface HitRatios {
@@ -59,8 +60,8 @@ export class HitFeedback {
     if (words[at + header.sets] === 0) return false;
     const last = Atomics.load(words, at + header.engineQueries);
     // Counters are kept by their lowest 32 bits, so a fall shows as a growth beyond half of them.
-    const queries = queriesTotal % 0x1_0000_0000 | 0;
-    const hits = hitsTotal % 0x1_0000_0000 | 0;
+    const queries = (queriesTotal % 0x1_0000_0000) | 0;
+    const hits = (hitsTotal % 0x1_0000_0000) | 0;
     const grown = (queries - last) >>> 0;
     const isFirst = words[at + header.isObserved] === 0;
     const isAnew = !isFirst && grown >= 0x8000_0000;
@@ -99,10 +100,14 @@ export class HitFeedback {
     this.#words[at + header.expectedRatio] = 1 + Math.round(ratioOne * smoothExpected);
     this.#words[at + header.engineRatio] = 1 + Math.round(ratioOne * smoothEngine);
     const excess = smoothExpected - smoothEngine;
-    if (Math.abs(excess) <= tolerance) return;
     const scale = this.#blocks.scaleOf(endpoint);
-    const factor = excess > 0 ? 1 - Math.min(shrinkMax, excess) : 1 + growth;
-    if (factor > 1 && scale >= scaleMax) return;
-    this.#blocks.setScale(endpoint, scale * factor);
+    // Agreement at a part of the size is no proof of it: requests may have been scattered because
+    // too little was expected. So the way back to the reported size is always open.
+    const mayGrow = excess < -tolerance ? scale < scaleMax : excess <= tolerance && scale < 1;
+    if (excess > tolerance) {
+      this.#blocks.setScale(endpoint, scale / (1 + step));
+    } else if (mayGrow) {
+      this.#blocks.setScale(endpoint, scale * (1 + step));
+    }
   }
 }
