@@ -1,6 +1,6 @@
 /**
  * A subscriber of the frames that stands still must not hold up the others: a collector is stopped
- * (SIGSTOP) while far more is published than the sockets between can buffer. C34
+ * (SIGSTOP) while far more is published than the sockets between can buffer.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import {

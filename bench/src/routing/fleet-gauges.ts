@@ -66,6 +66,10 @@ export class FleetGauges implements GaugeSource {
         return gauges.kvUsageRatio;
       case metric.kvCacheCapacityTokens:
         return this.#kvCapacityTokens;
+      case metric.prefixCacheHitsTotal:
+        return gauges.prefixHitTokensTotal;
+      case metric.prefixCacheQueriesTotal:
+        return gauges.prefixQueryTokensTotal;
       case metric.interTokenSecondsSum:
         return gauges.interTokenSumMs / 1000;
       case metric.interTokenCount:

@@ -145,7 +145,7 @@ describe('the webhook', () => {
     } finally {
       for (const manifest of [binding, policy]) await cluster.remove(manifest);
     }
-  }); // C44
+  });
 
   it('adds it to a pod that a pool selects, in a namespace that opted in, and only there', async () => {
     for (const namespace of ['hooked', 'unhooked']) {
@@ -181,7 +181,7 @@ describe('the webhook', () => {
     expect(sidecarsOf(await cluster.create(refusing))).toEqual([]);
     expect(sidecarsOf(await cluster.create(modelPod('kube-system', 'system')))).toEqual([]);
     expect(sidecarsOf(await cluster.create(modelPod('leadsman-system', 'own')))).toEqual([]);
-  }); // C45
+  });
 
   it('that is down holds no pod up: neither its own, nor the system’s, nor a model’s', async () => {
     await installed.stop();
@@ -202,7 +202,7 @@ describe('the webhook', () => {
     await cluster.create(modelPod('kube-system', 'while-down'));
     const model = await cluster.create(modelPod('hooked', 'while-down'));
     expect(sidecarsOf(model)).toEqual([]);
-  }); // C42
+  });
 });
 
 describe('the admission policy', () => {

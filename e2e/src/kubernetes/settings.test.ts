@@ -51,8 +51,10 @@ function checkAll(manifests: readonly Manifest[]): string[] {
   const seen: string[] = [];
   for (const { kind, spec, data } of manifests) {
     for (const container of spec?.template?.spec?.containers ?? []) {
-      const file = container.args[0].replace('/app/', '');
       if (container.name === 'nats') continue;
+      // Options of Node may stand before the program.
+      const program: string = container.args.find((arg: string) => arg.startsWith('/app/'));
+      const file = program.replace('/app/', '');
       check(file, container.env);
       seen.push(file);
     }

@@ -97,7 +97,7 @@ describe('TargetState', () => {
     expect(state.isIdle).toBe(false);
   });
 
-  // C19, restart
+  // A restart.
   it('takes a counter that falls for a restart: a new epoch, and never suspect for that', () => {
     const { state, clock } = create();
     state.succeed(reading({ generationTokensTotal: 1_000, runningRequests: 1 }), 2_000, 1);

@@ -222,8 +222,11 @@ export class FrameReader {
     if (type === recordType.report) {
       if (checkReport(this.view, offset, length)) {
         // So that whoever reads it in place need not know where its record ends.
-        const stated = statedNumbers(this.view, offset, length);
-        this.view.setUint16(offset + reportOffset.metricsCount, stated, true);
+        const counted = this.view.getUint16(offset + reportOffset.metricsCount, true);
+        const stated = statedNumbers(counted, length);
+        if (stated < counted) {
+          this.view.setUint16(offset + reportOffset.metricsCount, stated, true);
+        }
       } else this.unknownRecords++;
     } else if (type === recordType.attributes) checkAttributes(this.view, offset, length);
     else if (type === recordType.ranks) checkRanks(this.view, offset, length);

@@ -5,7 +5,7 @@ import { type RunResult, simulate } from '../simulate.ts';
 import { mean, percentile, sorted } from '../statistics.ts';
 import { blockGrain } from './block-grain.ts';
 import { isCollapsed } from './collapse.ts';
-import { demandOf } from './demand.ts';
+import type { Demand } from './demand.ts';
 import { overlay } from './overlay.ts';
 import type { Trace } from './trace.ts';
 
@@ -55,14 +55,14 @@ const measuredMaxMs = 1_800_000;
 
 export function runCell(
   trace: Trace,
+  demand: Demand,
   shape: CellShape,
   policies: readonly PolicyName[],
   config: SchedulingConfig,
   { seeds, scale }: CellLength,
 ): Cell[] {
   const { utilisation, kv } = shape;
-  const { rowMs, meanMs } = demandOf(trace, kv, utilisation);
-  const wantedMs = (requestsPerPod * meanMs) / utilisation;
+  const wantedMs = (requestsPerPod * demand.meanMs) / utilisation;
   const measuredMs = scale * Math.min(measuredMaxMs, Math.max(measuredMinMs, wantedMs));
   const warmUpMs = shape.cold ? 0 : measuredMs / 2;
   const { tokens: blockTokens } = blockGrain(trace.blockTokens);
@@ -70,7 +70,7 @@ export function runCell(
   for (const seed of seeds) {
     const requests = overlay(trace, {
       workMs: utilisation * shape.pods * (warmUpMs + measuredMs),
-      rowMs,
+      rowMs: demand.rowMs,
       durationMs: warmUpMs + measuredMs,
       replicas: shape.replicas,
       tokensMax: shape.kv,

@@ -90,7 +90,9 @@ describe('overlay', () => {
   it('leaves out what fits into no engine, and says so when nothing is left', () => {
     const fitting = overlay(trace, { ...options, tokensMax: 400 });
     expect(Math.max(...fitting.map(({ promptTokens }) => promptTokens))).toBe(200);
-    expect(() => overlay(trace, { ...options, tokensMax: 10 })).toThrow('fits into an engine');
+    expect(() => overlay(trace, { ...options, tokensMax: 10 })).toThrow(
+      'no request of t fits into 10 tokens',
+    );
   });
 
   it('lets a turn of a closed loop wait for the answer before', () => {

@@ -7,6 +7,7 @@
  * this one; otherwise nobody shares them, and they only take room in a cache.
  */
 import { defaultEngineParameters, SeededRandom } from '@leadsman/testing';
+import { UsageError } from '../../arguments/usage-error.ts';
 import type { RoutingRequest } from '../request.ts';
 import { type BlockGrain, blockGrain } from './block-grain.ts';
 import { nextTurns } from './next-turns.ts';
@@ -60,16 +61,17 @@ export function overlay(trace: Trace, options: OverlayOptions): RoutingRequest[]
 
 /** Multiples of it, modulo 1, lie evenly between each other, however many there are. */
 const goldenRatio = (Math.sqrt(5) - 1) / 2;
-/** A trace that has nothing in a run's time, copy after copy, is given up. */
-const copiesMax = 100_000;
 
 function draw(trace: Trace, options: OverlayOptions, random: SeededRandom): Arrival[] {
+  const fits = trace.rows.map((row) => row.inputTokens + row.outputTokens <= options.tokensMax);
+  if (!fits.includes(true)) {
+    throw new UsageError(`no request of ${trace.name} fits into ${options.tokensMax} tokens of KV`);
+  }
   const arrivals: Arrival[] = [];
   const first = random.next();
   let workLeftMs = options.workMs;
   let part = 0;
   for (let copy = 0; workLeftMs > 0; copy++) {
-    if (copy === copiesMax) throw new RangeError('no request of the trace fits into an engine');
     const offsetMs = ((first + copy * goldenRatio) % 1) * trace.spanMs;
     const drawn: Arrival[] = [];
     let workMs = 0;
@@ -77,7 +79,7 @@ function draw(trace: Trace, options: OverlayOptions, random: SeededRandom): Arri
       for (const [row, content] of trace.rows.entries()) {
         const atMs = startMs + content.atMs;
         if (atMs < 0 || atMs >= options.durationMs) continue;
-        if (content.inputTokens + content.outputTokens > options.tokensMax) continue;
+        if (!fits[row]) continue;
         drawn.push({ atMs, row, part });
         workMs += options.rowMs(content);
       }

@@ -3,7 +3,7 @@
  * every combination is one cell: `--trace NAME|FILE,…`, `--pods`, `--replicas`, `--utilisation`
  * (percent), `--kv` (tokens; 400k and 1M are understood), `--cold` (without it warm), `--closed`
  * (sessions wait for their answers), `--seed N` or `--first-seed N --seeds COUNT`,
- * `--policies A,B`, `--only TEXT` (cells whose name has it). `--grid`: all that must hold.
+ * `--policies A,B`, `--only TEXT` (cells whose name has it), `--scale PART` (of the usual time). `--grid`: all that must hold.
  * `--write-excerpt PATH --every N` keeps every N-th session of a trace in our own form instead.
  */
 import { writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import { UsageError } from '../../arguments/usage-error.ts';
 import { type PolicyName, policyNames } from '../policies.ts';
 import { type Cell, type CellShape, runCell } from './cell.ts';
+import { type Demand, demandOf } from './demand.ts';
 import { thinned, writeExcerpt } from './excerpt.ts';
 import { judge } from './judge.ts';
 import { openTrace, traceNames } from './open-trace.ts';
@@ -53,11 +54,14 @@ export function runTraces(command: TraceCommand): TraceOutcome {
   if (unknown !== undefined) throw new UsageError(`--policies: there is no ${unknown}`);
   const temperatures = has('--cold') ? [true] : isGrid ? [false, true] : [false];
   const only = argument('--only') ?? '';
+  const scale = Number(argument('--scale') ?? '1');
+  if (!(scale > 0 && scale <= 1)) throw new UsageError(`--scale: ${scale}`);
   const outcome: TraceOutcome = { seeds, cells: [], missed: [] };
   let judged = 0;
   let near = 0;
   for (const trace of traces) {
     print(`\n${trace.name}: ${trace.source}, ${trace.license}`);
+    const demands = new Map<string, Demand>();
     for (const pods of list('--pods', '8', '8,32'))
       for (const kv of list('--kv', '1M', '400k,1M,2M'))
         for (const utilisation of list('--utilisation', '80', '60,80,95'))
@@ -73,9 +77,12 @@ export function runTraces(command: TraceCommand): TraceOutcome {
                 closed: has('--closed'),
               };
               if (!cellName(shape).includes(only)) continue;
-              const length = { seeds, scale: isSmoke ? smokeScale : 1 };
+              const demandKey = `${shape.kv} ${shape.utilisation}`;
+              const demand = demands.get(demandKey) ?? demandOf(trace, shape.kv, shape.utilisation);
+              demands.set(demandKey, demand);
+              const length = { seeds, scale: isSmoke ? smokeScale : scale };
               const names = policies as PolicyName[];
-              const cells = runCell(trace, shape, names, command.config, length);
+              const cells = runCell(trace, demand, shape, names, command.config, length);
               outcome.cells.push(...cells);
               const { missed, isNearOracle } = judge(cells);
               judged++;

@@ -30,7 +30,7 @@ test('the highest sequence stays, repeats and older ones are counted and dropped
     frameGaps: 1,
     missingFrames: 7,
   });
-}); // C35
+});
 
 test('keyframes count as whole when each part came in order, else once as incomplete', () => {
   const fleet = setup();
@@ -78,7 +78,7 @@ test('a restarted sender is accepted at sequence 1, as its epoch is higher', () 
   fleet.report({ epoch: 6, seq: 1 });
   fleet.report({ epoch: 5, seq: 901 });
   expect([fleet.reader.epoch(fleet.slot()), fleet.seq()]).toEqual([6, 1]);
-}); // C35
+});
 
 test('a sender whose clock went back ten minutes is accepted once the old epoch is silent', () => {
   const fleet = setup();

@@ -174,7 +174,7 @@ describe('a second call', () => {
     expect(twice).toMatchObject({ injected: false, reason: 'present' });
     expect(twice.pod).toEqual(once);
     expect(additions(once, twice.pod)).toEqual([]);
-  }); // C44
+  });
 
   it('gives the same pod for a sidecar that was written by hand', () => {
     const pod = modelPod({}, { containers: [{ name: 'leadsman-sidecar' }, { name: 'engine' }] });
@@ -184,7 +184,7 @@ describe('a second call', () => {
 
 describe('no sidecar for', () => {
   it.each([
-    ['a pod on the host network', modelPod({}, { hostNetwork: true }), 'host_network'], // C45
+    ['a pod on the host network', modelPod({}, { hostNetwork: true }), 'host_network'],
     [
       'a pod that refuses',
       modelPod({ metadata: { labels: { 'leadsman.dev/inject': 'false' } } }),

@@ -38,7 +38,6 @@ async function stoppedReader(server: NatsServer, subject: string): Promise<Socke
 }
 
 it.skipIf(!requireNats())('is cut off, while the others get everything in order', async () => {
-  // C34
   const server = await launchNats({ config: await shippedConfig() });
   cleanUps.push(() => server.stop());
   const reader = link(server);

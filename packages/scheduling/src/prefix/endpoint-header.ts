@@ -21,10 +21,12 @@ export const header = {
   /** Prompt tokens that were expected in the cache, and all of them, since the last correction. */
   expectedHits: 8,
   expectedQueries: 9,
-  /** Bits of the engine's own counters at that correction, as float32. */
+  /** The lowest 32 bits of the engine's own counters at that correction. */
   engineHits: 10,
   engineQueries: 11,
-  /** The last window's ratios × 65,536 + 1; 0 = none yet. */
+  /** The windows' smoothed ratios × 65,536 + 1; 0 = none yet. */
   expectedRatio: 12,
   engineRatio: 13,
+  /** 1 once the engine's counters were seen. */
+  isObserved: 14,
 } as const;

@@ -20,6 +20,7 @@ import { type AllocateShared, allocateInProcess } from '@leadsman/service/proces
 import type { BlockHashes } from './block-hash.ts';
 import { BlockHolders, landmark, landmarkEvery } from './block-holders.ts';
 import { EndpointBlocks } from './endpoint-blocks.ts';
+import { HitFeedback } from './hit-feedback.ts';
 
 export interface PrefixIndexShape {
   endpointsMax: number;
@@ -47,17 +48,20 @@ export function createPrefixBuffer(
 
 export class PrefixIndex {
   readonly blocks: EndpointBlocks;
+  readonly feedback: HitFeedback;
   readonly #holders: BlockHolders;
 
   /** `shape` must be that of the buffer's creation. */
   constructor(buffer: ArrayBufferLike, shape: PrefixIndexShape) {
     const words = blockWords(shape);
+    const own = new Int32Array(buffer, 0, words);
     this.blocks = new EndpointBlocks(
-      new Int32Array(buffer, 0, words),
+      own,
       shape.endpointsMax,
       shape.tokensPerEndpointMax,
       shape.blockTokens,
     );
+    this.feedback = new HitFeedback(own, this.blocks);
     this.#holders = new BlockHolders(new Int32Array(buffer, words * 4), shape.distinctBlocksMax);
   }
 

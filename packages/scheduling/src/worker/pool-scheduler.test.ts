@@ -70,7 +70,7 @@ describe('a subset', () => {
     ]);
     rig.scheduler.updatePool(poolUpdate(endpoints, 2), nowMs);
     expect(rig.pick({ nowMs }).status).toBe('picked');
-  }); // C17
+  });
 });
 
 describe('a report from another address than its member has', () => {
@@ -130,6 +130,28 @@ priority: { values: { batch: -1, chat: 5 } }
     expect(rig.pick({ nowMs, ...batch }).status).toBe('picked');
     reportAll(rig, () => 0, 0.95);
     expect(rig.pick({ nowMs, ...batch }).status).toBe('shed');
+  });
+
+  it('is refused once what was sent since the reports fills the queues', async () => {
+    const rig = await createRig({ config, endpoints: endpointsOf(2), nowMs });
+    for (const endpoint of endpointsOf(2)) {
+      const numbers = { runningRequests: 20, waitingRequests: 4, kvCacheUsageRatio: 0.5 };
+      rig.gauges.report(endpoint, { measuredAtMs: nowMs - 5, ...numbers });
+    }
+    const statuses = Array.from({ length: 500 }, () => rig.pick({ nowMs, ...batch }).status);
+    const passed = statuses.filter((status) => status === 'picked').length;
+    expect(passed).toBe(2);
+    expect(rig.pick({ nowMs }).status).toBe('picked');
+  });
+
+  it('passes as many again as engines run while nothing waits, and 32 at least', async () => {
+    const rig = await createRig({ config, endpoints: endpointsOf(2), nowMs });
+    for (const endpoint of endpointsOf(2)) {
+      const numbers = { runningRequests: 0, waitingRequests: 0, kvCacheUsageRatio: 0 };
+      rig.gauges.report(endpoint, { measuredAtMs: nowMs - 5, ...numbers });
+    }
+    const statuses = Array.from({ length: 500 }, () => rig.pick({ nowMs, ...batch }).status);
+    expect(statuses.filter((status) => status === 'picked')).toHaveLength(2 * (32 + 5));
   });
 
   it('goes through when nothing is known: a blind pool is not saturated', async () => {

@@ -8,7 +8,7 @@
 import type { PoolUpdate } from '../endpoint.ts';
 import type { Random } from '../random.ts';
 import type { Pick, RequestFacts } from '../scheduler.ts';
-import { CandidateTable, type CapacityListener } from './candidates/candidate-table.ts';
+import { type CacheListener, CandidateTable } from './candidates/candidate-table.ts';
 import type { GaugeSource } from './candidates/gauge-source.ts';
 import type { Ledger } from './candidates/ledger.ts';
 import type { LedgerHistory } from './candidates/ledger-history.ts';
@@ -27,7 +27,7 @@ export interface WorkerParts {
   history: LedgerHistory;
   prompt: PromptMatch;
   random: Random;
-  onCapacity: CapacityListener;
+  caches: CacheListener;
 }
 
 /** `position` when nobody could be picked; the reason is in the pick. */
@@ -55,7 +55,7 @@ export class PoolScheduler implements PickContext {
   constructor(name: string, number: number, parts: WorkerParts, policy: PoolPolicy) {
     this.name = name;
     this.number = number;
-    this.table = new CandidateTable(parts.source, parts.history, parts.onCapacity);
+    this.table = new CandidateTable(parts.source, parts.history, parts.caches);
     this.ledger = parts.ledger;
     this.prompt = parts.prompt;
     this.random = parts.random;

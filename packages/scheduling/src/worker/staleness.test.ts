@@ -27,7 +27,7 @@ describe.each(strategies)('under %s', (strategy) => {
     const later = Array.from({ length: 10 }, () => rig.pick({ nowMs }));
     expect(tally(later)).toEqual(new Map([[endpoints[0]!.destination, 10]]));
     expect(new Set(later.map(({ reason }) => reason))).toEqual(new Set(['last_resort']));
-  }); // C10
+  });
 
   it('an engine that claims work while its token counters stand still is avoided', async () => {
     const endpoints = endpointsOf(3);
@@ -48,7 +48,7 @@ describe.each(strategies)('under %s', (strategy) => {
     rig.gauges.report(endpoints[0]!, { measuredAtMs: nowMs, ...numbers });
     const after = tally(Array.from({ length: 60 }, () => rig.pick({ nowMs })));
     expect(after.get(wedged)).toBeGreaterThan(0);
-  }); // C19
+  });
 
   it('the few that still report do not get the whole load once they are full', async () => {
     const endpoints = endpointsOf(8);

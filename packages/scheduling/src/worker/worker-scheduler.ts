@@ -80,7 +80,10 @@ export class WorkerScheduler implements Scheduler {
       history: new LedgerHistory(ledger),
       prompt: new PromptMatch(options.prefixIndex),
       random: options.random,
-      onCapacity: (index, tokens) => options.prefixIndex.blocks.setCapacity(index, tokens),
+      caches: {
+        capacity: (index, tokens) => options.prefixIndex.blocks.setCapacity(index, tokens),
+        hits: (index, hits, queries) => options.prefixIndex.feedback.observe(index, hits, queries),
+      },
     };
   }
 
@@ -164,8 +167,13 @@ export class WorkerScheduler implements Scheduler {
 
   release(ticket: number, outcome: Outcome): void {
     const pool = this.#poolByNumber.get(this.tickets.poolOf(ticket));
+    const index = this.tickets.endpointOf(ticket);
     if (!this.tickets.release(ticket)) return;
-    if (outcome.outputTokens >= 0) pool?.means.ended(outcome.outputTokens);
+    if (!(outcome.outputTokens >= 0)) return;
+    pool?.means.ended(outcome.outputTokens);
+    // Other replicas do not tell how long answers were; theirs are taken to be as ours.
+    const replicas = 1 + this.#parts.ledger.otherReplicas;
+    this.#options.prefixIndex.blocks.fillAnonymous(index, replicas * outcome.outputTokens);
   }
 
   #refresh(nowMs: number): void {
@@ -196,8 +204,10 @@ export class WorkerScheduler implements Scheduler {
     const promptTokens = request.promptTokens > 0 ? request.promptTokens : means.promptTokens;
     let uncached = promptTokens;
     if (policy.recordsPrompts) {
+      const { prefixIndex } = this.#options;
       uncached = Math.max(0, promptTokens - prompt.matchedTokens(index));
-      const recent = this.#options.prefixIndex.enter(index, prompt.blocks());
+      prefixIndex.feedback.expect(index, promptTokens - uncached, promptTokens);
+      const recent = prefixIndex.enter(index, prompt.blocks());
       this.#options.history?.write(index, prompt.blocks(), recent);
     }
     if (request.promptTokens > 0) means.sent(promptTokens, uncached);

@@ -73,7 +73,6 @@ describe('PageFetcher', () => {
     expect(() => fetcherFor('ftp://host/')).toThrow(TypeError);
   });
 
-  // C09
   it.each([
     ['500', 'http_status', (response) => response.writeHead(500).end('broken')],
     ['404', 'http_status', (response) => response.writeHead(404).end()],
@@ -321,7 +320,6 @@ describe('a token file', () => {
   });
 });
 
-// C40
 describe('connections', () => {
   it('lose no scrape to an engine that closes idle connections', async () => {
     let closed = 0;

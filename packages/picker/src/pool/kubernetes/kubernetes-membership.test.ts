@@ -121,7 +121,7 @@ describe('members', () => {
     expect(told.pools.get('default/llm')?.members[0]?.podKey).toBe(
       '22222222-2222-4222-8222-222222222222',
     );
-  }); // C14
+  });
 
   it('of a pod deleted while the watch was reconnecting are gone afterwards', async () => {
     putPool('llm');
@@ -172,7 +172,7 @@ describe('members', () => {
     expect(await registry.metrics()).toContain(
       'leadsman_picker_pods_without_endpoint{pool="default/llm",reason="port_mismatch"} 1',
     );
-  }); // C15
+  });
 
   it('lose a pod by each of the events that end its service, and regain it', async () => {
     putPool('llm');
@@ -192,7 +192,7 @@ describe('members', () => {
       putPod('a', ip, more);
       await until(() => endpoints() === steady);
     }
-  }); // C14
+  });
 
   it('of a pool without label or port are none, and it says why', async () => {
     putPool('empty', { selector: {}, ports: [] });
@@ -254,7 +254,7 @@ describe('pools', () => {
     await until(() => told.pools.size === 2);
     await until(() => told.membership.notSynced() === undefined);
     expect(api.seen.every((request) => /\/namespaces\/[ab]\//.test(request.path))).toBe(true);
-  }); // C46 (iv)
+  });
 
   it('of all namespaces are read by one watch, their pods by one per namespace', async () => {
     for (const namespace of ['a', 'b', 'c']) {

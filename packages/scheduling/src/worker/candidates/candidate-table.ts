@@ -32,8 +32,13 @@ import type { LedgerHistory } from './ledger-history.ts';
 import { reportedLoad } from './reported-load.ts';
 import { SpeedLearner } from './speed.ts';
 
-/** Hears of the KV capacity that an endpoint (by in-flight index) tells, NaN unknown. */
-export type CapacityListener = (index: number, kvCapacityTokens: number) => void;
+/** Hears what endpoints, by in-flight index, report of their caches; NaN = unknown. */
+export interface CacheListener {
+  /** The KV capacity is another than before. */
+  capacity(index: number, kvCapacityTokens: number): void;
+  /** The engine's counters of prompt tokens asked for in its prefix cache, and found. */
+  hits(index: number, hitsTotal: number, queriesTotal: number): void;
+}
 
 export class CandidateTable implements CandidateColumns {
   count = 0;
@@ -63,7 +68,7 @@ export class CandidateTable implements CandidateColumns {
   staleAfterMs = staleAfterMsDefault;
   /** Reports that stated another address than their member's. */
   foreignReports = 0;
-  readonly #onCapacity: CapacityListener;
+  readonly #caches: CacheListener;
   readonly #source: GaugeSource;
   readonly #history: LedgerHistory;
   readonly #speed = new SpeedLearner();
@@ -78,10 +83,10 @@ export class CandidateTable implements CandidateColumns {
   /** Position + 1 by in-flight index, 0 for none. */
   #positionByIndex = new Int32Array(0);
 
-  constructor(source: GaugeSource, history: LedgerHistory, onCapacity: CapacityListener) {
+  constructor(source: GaugeSource, history: LedgerHistory, caches: CacheListener) {
     this.#source = source;
     this.#history = history;
-    this.#onCapacity = onCapacity;
+    this.#caches = caches;
   }
 
   /** Swaps the membership. What was learned of endpoints that stay is carried over. */
@@ -205,6 +210,12 @@ export class CandidateTable implements CandidateColumns {
     return (this.#positionByIndex[index] ?? 0) - 1;
   }
 
+  /** Ledger requests that the latest report cannot have in it. */
+  sentSinceReport(position: number): number {
+    const now = this.#history.requestsNow(this.index[position]!);
+    return Math.max(0, now - this.ledgerAtReport[position]!);
+  }
+
   /** Makes every part abstain from an endpoint whose numbers are no longer to be believed. */
   #blank(position: number): void {
     this.unseenRequests[position] = 0;
@@ -244,8 +255,13 @@ export class CandidateTable implements CandidateColumns {
     const capacity = source.numberOf(slot, metric.kvCacheCapacityTokens);
     if (!Object.is(capacity, this.kvCacheCapacityTokens[position])) {
       this.kvCacheCapacityTokens[position] = capacity;
-      this.#onCapacity(this.index[position]!, capacity);
+      this.#caches.capacity(this.index[position]!, capacity);
     }
+    this.#caches.hits(
+      this.index[position]!,
+      source.numberOf(slot, metric.prefixCacheHitsTotal),
+      source.numberOf(slot, metric.prefixCacheQueriesTotal),
+    );
     this.loraSlotsMax[position] = source.numberOf(slot, metric.loraSlotsMax);
     this.interTokenMs[position] = this.#speed.observe(
       position,

@@ -56,6 +56,11 @@ export class LedgerHistory {
     this.#taken++;
   }
 
+  /** Requests in flight at an endpoint now. */
+  requestsNow(index: number): number {
+    return this.#ledger.requests(index);
+  }
+
   /**
    * Requests in flight at an endpoint at `timeMs`: the last sample not after it, else the oldest,
    * else what is in flight now.

@@ -85,6 +85,12 @@ export class Tickets {
     return true;
   }
 
+  /** The in-flight index a ticket counts at, -1 when it is not in flight (any more). */
+  endpointOf(ticket: number): number {
+    const slot = this.#slotOf(ticket);
+    return slot < 0 ? -1 : this.#endpoints[slot]!;
+  }
+
   /** The number of the pool a ticket was taken for, -1 when it is not in flight (any more). */
   poolOf(ticket: number): number {
     const slot = this.#slotOf(ticket);

@@ -4,31 +4,39 @@
  * For an endpoint i, in prefill tokens (the weights are in parameters.ts):
  *
  * ```
- *   J = (Q + M + ω·u + (β + λ·v)·D + γ·K) / s + κ·max(0, K + p + ō − 0.85·C) + L
+ *   J = (Q + M + ω·u' + (β + λ·(1 + h)·u')·R + δ·ō·T) / s + κ·min(p + ō, max(0, K + p + ō − 0.85·C)) + L
+ *   ω = ω0 + ω1·W̄ + ω2·D̄            T = 2·a·R + b·(K + (p + ō/2)·R)
  *
  *   p, u  prompt tokens of this request; those of them that i has not cached, by the prefix index
+ *   u'    u, less what warming i for a popular beginning is worth to others (warming.ts)
  *   Q     uncached prompt tokens of requests at i without a first token: the ledger's, plus ū for
  *         each waiting request in i's report that no ledger knew of at the time of the report
  *   M     a guess at what the other replicas sent since they last told: half of what we did, each
- *   D     requests at i past their first token: the ledger's, plus the reported, unknown ones
- *   v     what u exceeds eight times ū by: a long prompt stalls all who decode beside it
+ *   R     requests at i from their pick on: the ledger's, plus the reported, unknown ones
+ *   W̄, D̄  requests without and past their first token, in the mean of the endpoints compared
+ *   h     share of prompt tokens that are found in caches
+ *   T     what decoding beside each other costs per token of an answer: a for a sequence and b for a
+ *         token of context in each step, of those who run there to this request and of it to them
  *   s     speed of i against its pool, learned
  *   K, C  KV tokens in use (reported, plus what was sent since; at least the ledger's prompts),
  *         and the capacity
- *   γ     0 unless configured, see parameters.ts
  *   L     work of loading the request's LoRA adapter where it has not been seen
  *   ū, ō  running means of uncached prompt tokens and of output tokens
  * ```
  *
- * The least J wins among a few endpoints drawn at random and those that used the prefix last;
- * equal ones at random. Drawing, rather than comparing all, keeps replicas from all choosing the
- * same endpoint at the same moment, and makes the cost of a pick independent of the pool's size.
+ * Tokens computed delay all who wait behind them and all who decode beside them, so their weight
+ * follows the load of the pool: on an idle one a cache hit is worth the tokens saved, on a full one
+ * it is worth them for everybody.
+ *
+ * The least J wins, equal ones at random: among all endpoints of a pool of up to 64; in larger ones
+ * among some drawn at random, which makes the cost of a pick independent of the pool's size and
+ * keeps replicas from choosing the same one at the same moment, and those that used the prefix last.
  *
  * Needs: the ledger. Reports, prefix index and speeds improve it; what is missing drops out of
  * the sum, so without any of them it is "least outstanding prompt tokens".
  *
- * Cost: at most 17 endpoints with 8 loads and a bisection of the prefix each, plus one pass over
- * the candidates that marks them; no allocation.
+ * Cost: at most 64 endpoints with 8 loads and a bisection of the prefix each; in a large pool 24, and
+ * one pass over the candidates that marks them. No allocation.
  */
 
 import { holdersMax } from '../../../prefix/block-holders.ts';
@@ -112,13 +120,18 @@ export class ExpectedWork implements Strategy {
     const own = Math.max(1, prompt - matched);
     const charged = Math.max(1, own - this.#warming.discount(matched));
     const kvTokens = kvTokensInUse(context, position);
-    const stalling = Math.max(0, own - p.stallFromMeans * means.uncachedTokens);
+    // A block computed here pushes out another, as likely to be used again as blocks are found.
+    const reuse = 1 - means.uncachedTokens / means.promptTokens;
+    const stalling = p.stallWeight * (1 + reuse) * charged;
+    const contextTokens = prompt + means.outputTokens / 2;
+    const stepTokens =
+      p.sequenceStepTokens * 2 * requests + p.kvStepTokens * (kvTokens + contextTokens * requests);
     const work =
       queued +
       others * this.#recent.tokens(index) +
       ownWeight * charged +
-      (p.decodingTokens + p.stallWeight * stalling) * requests +
-      p.kvTokenWeight * kvTokens;
+      (p.decodingTokens + stalling) * requests +
+      p.decodeWeight * means.outputTokens * stepTokens;
     return (
       work / table.speed[position]! +
       p.kvOverflowWeight * this.#kvOverflowTokens(context, position, kvTokens) +
@@ -213,7 +226,9 @@ function kvTokensInUse(context: PickContext, position: number): number {
   const reported =
     table.kvCacheUsageRatio[position]! * table.kvCacheCapacityTokens[position]! +
     sentSinceReport(context, position) * means.uncachedTokens;
-  return Number.isNaN(reported) ? inLedger : Math.max(reported, inLedger);
+  if (Number.isNaN(reported)) return inLedger;
+  // What does not fit does not run yet: it is in the queue.
+  return Math.min(table.kvCacheCapacityTokens[position]!, Math.max(reported, inLedger));
 }
 
 /** Prompt tokens of the request; the mean where nothing is known of it. */

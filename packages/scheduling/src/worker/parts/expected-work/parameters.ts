@@ -13,21 +13,18 @@ export interface ExpectedWorkParameters {
   readonly waitingWeight: number;
   /** The same for each request past its first token, which stands still meanwhile. */
   readonly runningWeight: number;
-  /** What a request past its first token adds: it slows every step that is still to come. */
+  /** What a request adds from its pick on: a place in the batch, and a step that is longer. */
   readonly decodingTokens: number;
-  /**
-   * What each uncached token of this request beyond `stallFromMeans` times the mean adds per
-   * request past its first token: while a long prompt is computed, they all stand still.
-   */
+  /** What each uncached token adds per request at the endpoint: while it is computed, they wait. */
   readonly stallWeight: number;
-  readonly stallFromMeans: number;
   /**
-   * What each token in the KV cache adds: attention reads all of them in every step. 0 by default.
-   * Small values (0.05, with the same `stallWeight` and `stallFromMeans` 0) sort requests of
-   * different sizes to different endpoints: shorter mean end-to-end times, for a little more p99
-   * time to first token.
+   * Weight of what decoding beside each other costs. 1 is the whole of it, and best for the mean time
+   * to the end; the less, the better for the first tokens of the slowest requests.
    */
-  readonly kvTokenWeight: number;
+  readonly decodeWeight: number;
+  /** What a sequence adds to every step, and what a token of context does. */
+  readonly sequenceStepTokens: number;
+  readonly kvStepTokens: number;
   /**
    * Price per token by which the KV cache would be filled beyond `kvSafeRatio`. Not steeper:
    * gauges are late, and a steep price makes requests herd from one full endpoint to the next.
@@ -50,11 +47,13 @@ export interface ExpectedWorkParameters {
 export const expectedWorkParameters: ExpectedWorkParameters = {
   ownWeight: 2,
   waitingWeight: 1,
-  runningWeight: 0.2,
-  decodingTokens: 100,
-  stallWeight: 0.2,
-  stallFromMeans: 8,
-  kvTokenWeight: 0,
+  runningWeight: 0.3,
+  decodingTokens: 50,
+  stallWeight: 0.1,
+  decodeWeight: 0.2,
+  // Of a mid-sized model: 20 µs a sequence and 40 ns a token of context, 50 µs to compute a token.
+  sequenceStepTokens: 0.4,
+  kvStepTokens: 0.0008,
   kvOverflowWeight: 1,
   kvSafeRatio: 0.85,
   unheardWeight: 0.5,
