@@ -13,6 +13,7 @@
  *
  * Cost: a few ns per body byte; memory is bounded by the limits below and reused.
  */
+import { fnvBasis, fnvPrime } from '@leadsman/service/fnv1a';
 import { ByteSink } from './byte-sink.ts';
 import { type JsonListener, JsonScanner } from './json-scanner.ts';
 
@@ -146,7 +147,7 @@ export class RequestFields implements JsonListener {
       this.#target = depth === 1 || this.#section !== undefined ? Target.key : Target.ignore;
     } else if (this.#section !== undefined) {
       this.#target = this.#nestedTarget();
-      this.#digest = 0x811c9dc5;
+      this.#digest = fnvBasis;
     } else if (depth === 1 && this.#topKey === 'model') {
       this.#model.reset();
       this.#target = Target.model;
@@ -188,7 +189,7 @@ export class RequestFields implements JsonListener {
     } else if (this.#target === Target.model) {
       this.#model.codePoint(code);
     } else if (this.#target === Target.digest) {
-      this.#digest = Math.imul(this.#digest ^ code, 0x01000193);
+      this.#digest = Math.imul(this.#digest ^ code, fnvPrime);
     }
   }
 
@@ -263,6 +264,6 @@ function isNumber(byte: number | undefined): boolean {
 
 function fnv1a(basis: number, bytes: Uint8Array, from: number, to: number): number {
   let hash = basis;
-  for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, fnvPrime);
   return hash;
 }
