@@ -35,6 +35,7 @@ import { ViewReader } from '@leadsman/view/reader';
 import type { Registry } from 'prom-client';
 import { registerPickerMetrics } from './admin/metrics.ts';
 import { addPickerRoutes } from './admin/routes.ts';
+import { SilentPorts } from './admin/silent-ports.ts';
 import type { PickerConfig } from './config/picker-config.ts';
 import { feedOf } from './feed.ts';
 import { openMembership } from './open-membership.ts';
@@ -68,6 +69,8 @@ export interface RunningPicker {
 
 /** How often readiness is looked at and told to workers and health services, ms. */
 const readinessIntervalMs = 50;
+/** Between two looks for ports that never answered. */
+const silentIntervalMs = 5_000;
 
 /**
  * Starts everything. Rejects when an address, a certificate or a strategy cannot be used; then
@@ -216,10 +219,14 @@ async function start(
 
   const admin = createAdmin({ registry, logger, ready: () => readiness.missing() });
   const picks = new Uint32Array(shared.picks);
+  const silentPorts = new SilentPorts(new ViewReader(shared.view), logger);
+  const silentTimer = setInterval(() => silentPorts.look(pools.status()), silentIntervalMs);
+  teardown.add(async () => clearInterval(silentTimer));
   addPickerRoutes(admin, {
     pools: () => pools.status(),
     membership: () => membership.state?.(),
     reader: new ViewReader(shared.view),
+    silentPorts: (pool) => silentPorts.of(pool),
     inFlight: requests,
     picks: (position) => Atomics.load(picks, position),
     nowMs: monotonicMs,

@@ -9,6 +9,7 @@ import {
   metric,
   metricsCount,
   podKeyFromUid,
+  reason,
   reportBytes,
   writeReport,
 } from '@leadsman/wire';
@@ -21,6 +22,8 @@ export interface SampleReport {
   runningRequests?: number;
   waitingRequests?: number;
   kvCacheUsageRatio?: number;
+  /** Default: ok. */
+  reason?: number;
 }
 
 export class SampleFleet {
@@ -50,7 +53,7 @@ export class SampleFleet {
         port: report.port ?? 8000,
         rank: 0,
         flags: 0,
-        reason: 0,
+        reason: report.reason ?? reason.ok,
         engineRanks: 1,
         epoch: report.epoch ?? 1,
         seq: this.#seq,

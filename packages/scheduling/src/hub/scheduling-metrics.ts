@@ -86,7 +86,7 @@ function registerPools(registry: Registry, hub: SchedulingHub): void {
     collect(): void {
       endpoints.reset();
       for (const pool of newestPools(hub)) {
-        for (const state of ['fresh', 'stale', 'suspect', 'sleeping'] as const) {
+        for (const state of ['fresh', 'stale', 'suspect', 'sleeping', 'unreachable'] as const) {
           endpoints.set({ pool: pool.pool, state }, pool[state]);
         }
       }

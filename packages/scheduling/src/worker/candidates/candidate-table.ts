@@ -22,7 +22,15 @@ import {
   trustClasses,
   trustOf,
 } from '@leadsman/view/trust';
-import { type Attributes, addressBytes, metric, parseHostPort, writeAddress } from '@leadsman/wire';
+import {
+  type Attributes,
+  addressBytes,
+  metric,
+  parseHostPort,
+  reason,
+  reportFlag,
+  writeAddress,
+} from '@leadsman/wire';
 import type { Endpoint } from '../../endpoint.ts';
 import { hashText } from '../../prefix/hash-text.ts';
 import { AdapterStates } from './adapter-states.ts';
@@ -164,12 +172,19 @@ export class CandidateTable implements CandidateColumns {
       const isForeign = this.#isForeign[position] === 1;
       const isHeard = slot >= 0 && this.#source.isUsed(slot) && !isForeign;
       const flags = isHeard ? this.#source.flags(slot) : 0;
+      const scrapeReason = isHeard ? this.#source.reason(slot) : reason.pending;
+      // Gauges that stand still prove nothing of an engine that has nothing to do for us: some show
+      // their last batch for half a minute. Its numbers are no load then, and the ledger tells.
+      const isQuiet =
+        (flags & reportFlag.suspect) !== 0 &&
+        this.#history.requestsNow(this.index[position]!) === 0;
       const ageMs = nowMs - this.measuredAtMs[position]!;
       const isKnown =
         isHeard && isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!);
-      const found = trustOf(flags, isKnown, ageMs, this.staleAfterMs);
+      const own = isQuiet ? flags & ~reportFlag.suspect : flags;
+      const found = trustOf(own, scrapeReason, isKnown, ageMs, this.staleAfterMs);
       this.trust[position] = found;
-      if (found !== trust.fresh) this.#blank(position);
+      if (found !== trust.fresh || isQuiet) this.#blank(position);
       counts[found]!++;
     }
     let best = 0;
