@@ -11,7 +11,7 @@ import type { FrameSink } from '../frame-port.ts';
 import type { LinkLogger } from '../nats/options.ts';
 import { createPushCounters, type PushCounters } from './push-counters.ts';
 import { type PushBounds, PushPeer } from './push-peer.ts';
-import { type LookupAll, lookupAll, parseTarget, type Replica, resolveTargets } from './resolve.ts';
+import { type LookupAll, lookupAll, parseHostPort, type Replica, resolveHosts } from './resolve.ts';
 import { ClientTls, type CollectorAccess } from './tls.ts';
 
 export interface GrpcSinkOptions {
@@ -66,7 +66,7 @@ class PushSink implements GrpcSink {
   constructor(options: GrpcSinkOptions) {
     this.#options = options;
     this.#tls = new ClientTls(options.tls, options.logger);
-    this.#targets = options.targets.map(parseTarget);
+    this.#targets = options.targets.map(parseHostPort);
     void this.#resolve();
   }
 
@@ -100,7 +100,7 @@ class PushSink implements GrpcSink {
   }
 
   async #resolve(): Promise<void> {
-    const { replicas, failed } = await resolveTargets(
+    const { replicas, failed } = await resolveHosts(
       this.#targets,
       this.#options.lookupHost ?? lookupAll,
     );
