@@ -64,7 +64,7 @@ describe('feedback of hits', () => {
       expect(Math.abs(expected - engine)).toBeLessThan(0.08);
       expect(index.blocks.scaleOf(0) / part).toBeGreaterThan(0.7);
       // Ratios that differ by less than the tolerance are taken for equal.
-    expect(index.blocks.scaleOf(0) / part).toBeLessThan(1.8);
+      expect(index.blocks.scaleOf(0) / part).toBeLessThan(1.8);
     },
   );
 
