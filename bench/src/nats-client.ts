@@ -17,13 +17,7 @@ export const about = 'CPU of our reading side of NATS, against the plain client'
 const perS = 2_000;
 const payloadBytes = 4_320;
 
-const readings: readonly Reading[] = [
-  'plain',
-  'own',
-  'own, resting',
-  'plain, batched',
-  'own, batched',
-];
+const readings: readonly Reading[] = ['plain', 'own', 'plain, batched', 'own, batched'];
 
 export async function run(options: BenchOptions): Promise<Record<string, unknown>> {
   if (!requireNats()) return {};
@@ -49,7 +43,6 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
     const result = {
       rows,
       ratio_awake: ratio('plain', 'own'),
-      ratio_resting: ratio('own', 'own, resting'),
       ratio_batched: ratio('plain, batched', 'own, batched'),
     };
     if (!options.json) {
@@ -59,8 +52,7 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
         );
       }
       process.stdout.write(
-        `ratios: awake ${result.ratio_awake}, resting ${result.ratio_resting}, ` +
-          `batched ${result.ratio_batched}\n`,
+        `ratios: awake ${result.ratio_awake}, ` + `batched ${result.ratio_batched}\n`,
       );
     }
     return result;

@@ -46,6 +46,9 @@ const bans: readonly Ban[] = [
   },
 ];
 
+/** A mark that refers to a list which is not part of the project. */
+const foreignMark = /(\/\/|\*)[^'"]*\b[A-Z]\d{2}\b(?!:)/;
+
 /** What is wrong with one source file by itself, a line each. */
 export function breachesOf({ path, text }: SourceFile): string[] {
   const breaches: string[] = [];
@@ -54,6 +57,9 @@ export function breachesOf({ path, text }: SourceFile): string[] {
     breaches.push(`${path}: ${lines.length} lines; one concept should need fewer than ${linesMax}`);
   }
   for (const [i, line] of lines.entries()) {
+    if (foreignMark.test(line)) {
+      breaches.push(`${path}:${i + 1}: a mark that refers to nothing here`);
+    }
     const code = line.replace(/^\s*(\/\/|\*|\/\*).*$/, '');
     for (const ban of bans) {
       if (ban.pattern.test(code) && !ban.except.test(path) && !testSupport.test(path)) {

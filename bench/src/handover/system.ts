@@ -2,9 +2,11 @@
  * One node under load: engines, their sidecars in exporter mode `auto`, an agent that comes and
  * goes, NATS, and a collector thread whose view is watched.
  */
+
 import type { ChildProcess } from 'node:child_process';
 import { type EmbeddedCollector, startEmbeddedCollector } from '@leadsman/collector';
 import { createLogger } from '@leadsman/service';
+import { SharedMemory } from '@leadsman/service/processes/shared-memory';
 import {
   type EngineProcess,
   launchEngineSimulators,
@@ -54,7 +56,7 @@ export class HandoverSystem {
     collector: EmbeddedCollector;
     engines: EngineProcess;
     agent: ServiceProcess;
-    view: SharedArrayBuffer;
+    view: ArrayBufferLike;
   }) {
     const { options, brokers, engines, agent } = parts;
     this.#options = options;
@@ -88,8 +90,10 @@ export class HandoverSystem {
   /** Resolves when every sidecar reports by the agent, and none has a transport of its own. */
   static async start(options: HandoverOptions): Promise<HandoverSystem> {
     const brokers = await Brokers.launch(1);
-    const view = createView({ slotsMax: 64 });
+    const memory = SharedMemory.create('bench');
+    const view = createView({ slotsMax: 64 }, memory.allocate);
     const collector = startEmbeddedCollector({
+      memory,
       view,
       feed: {
         name: 'bench collector',

@@ -1,7 +1,7 @@
 /** What the processes of the NATS client's benchmark tell each other. */
 
 /** What reads the connection, and whether the thread gathers messages before it wakes up. */
-export type Reading = 'plain' | 'own' | 'own, resting' | 'plain, batched' | 'own, batched';
+export type Reading = 'plain' | 'own' | 'plain, batched' | 'own, batched';
 
 export interface SenderTask {
   url: string;

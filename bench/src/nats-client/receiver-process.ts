@@ -1,10 +1,10 @@
 /** Receives for a while and tells what it cost: the clients differ, the handler does not. */
-import { BatchedWakeup } from '@leadsman/collector/feed/batched-wakeup';
 import { connectNats } from '@leadsman/link';
+import { BatchedWakeup } from '@leadsman/service';
 import { connect } from '@nats-io/transport-node';
 import type { ReceiverTask } from './messages.ts';
 
-/** What a collector's thread sleeps, and a collector's socket rests, ms. */
+/** What a collector's thread sleeps, ms. */
 const gatherMs = 8;
 /** Enough for the runtime to compile what is hot. */
 const warmUpMs = 4_000;
@@ -24,11 +24,7 @@ if (task.reading.startsWith('plain')) {
   const connection = await connect({ servers: [task.url], noAsyncTraces: true });
   connection.subscribe('bench.>', { callback: (_, message) => handler(message.data) });
 } else {
-  const readEveryMs = task.reading === 'own, resting' ? gatherMs : 0;
-  connectNats({ servers: [task.url], name: 'receiver', bounds: { readEveryMs } }).subscribe(
-    'bench.>',
-    handler,
-  );
+  connectNats({ servers: [task.url], name: 'receiver' }).subscribe('bench.>', handler);
 }
 process.on('disconnect', () => process.exit(0));
 setTimeout(

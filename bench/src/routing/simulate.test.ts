@@ -43,6 +43,19 @@ describe('arrivals', () => {
   });
 });
 
+describe('a ramp', () => {
+  it('comes faster and faster, with texts, questions and answers of one length', () => {
+    const requests = arrivals(scenarioOf('published shape, 3 to 60/s'), 2, 120_000);
+    const early = requests.filter(({ atMs }) => atMs < 20_000).length;
+    const late = requests.filter(({ atMs }) => atMs >= 100_000).length;
+    expect(requests.length / (31.5 * 120)).toBeGreaterThan(0.9);
+    expect(requests.length / (31.5 * 120)).toBeLessThan(1.1);
+    expect(late / early).toBeGreaterThan(4);
+    expect(new Set(requests.map(({ outputTokens }) => outputTokens))).toEqual(new Set([1_000]));
+    expect(new Set(requests.map(({ blocks }) => blocks[0])).size).toBe(150);
+  });
+});
+
 describe('a run', () => {
   it('tells the policy of each request once: sent, first token, end', () => {
     const scenario = scenarioOf('chat 90 %');

@@ -74,7 +74,7 @@ test('every bootstrap gives the picker more time than large bodies need', async 
       Number(match[1]),
     );
     expect(timeouts.length).toBeGreaterThan(0);
-    expect(Math.min(...timeouts)).toBeGreaterThanOrEqual(10); // C30
+    expect(Math.min(...timeouts)).toBeGreaterThanOrEqual(10);
   }
 });
 
@@ -172,7 +172,6 @@ describe.skipIf(!requireEnvoy())('in Envoy', () => {
       return start({ bootstrap: 'ai-gateway', gatewayProcessor: processor.port });
     }
 
-    // C21
     test('the picker sees the translated body; it arrives with its one right length', async () => {
       const gateway = await startAi();
       expect((await post(gateway, {}, '{"model":"alias"}')).status).toBe(200);

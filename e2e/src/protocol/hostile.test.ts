@@ -95,7 +95,6 @@ test('more connections than allowed are turned away, the old ones stay', async (
   await waitUntil(() => picker.server.openSessions === 0, { what: 'the sessions to end' });
 });
 
-// C38 (ii)
 test('bodies for which there is no memory are not held, and those requests go on', async () => {
   const session = await rawSession(picker.port);
   const headers = framed({

@@ -1,6 +1,6 @@
 /**
  * What the ext_proc server of one worker counts. The numbers lie in shared memory: the worker is
- * the only writer, the main thread reads them for `/metrics` whenever it likes. A double of eight
+ * the only writer, the main process reads them for `/metrics` whenever it likes. A double of eight
  * aligned bytes is never seen half-written on the machines Node runs on.
  *
  * Nothing here is labelled by anything that comes out of a request.
@@ -65,7 +65,7 @@ export class Counters {
   readonly #values: Float64Array;
 
   /** Over a shared buffer of {@link counterBytes} bytes, or memory of its own. */
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(counterBytes)) {
+  constructor(buffer: ArrayBufferLike = new ArrayBuffer(counterBytes)) {
     this.#values = new Float64Array(buffer, 0, counterNames.length);
   }
 

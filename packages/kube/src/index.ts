@@ -6,3 +6,4 @@ export * from './object.ts';
 export * from './pod-target.ts';
 export * from './reflector.ts';
 export * from './store.ts';
+export * from './token-review.ts';

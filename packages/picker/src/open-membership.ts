@@ -2,6 +2,7 @@
 
 import type { Logger } from '@leadsman/service';
 import { ViewReader } from '@leadsman/view/reader';
+import { Network } from '@leadsman/wire';
 import type { Registry } from 'prom-client';
 import type { PickerConfig } from './config/picker-config.ts';
 import { FileSource } from './pool/file-source.ts';
@@ -9,7 +10,7 @@ import type { MembershipSource } from './pool/membership.ts';
 import { ViewSource } from './pool/view-source.ts';
 
 export interface MembershipDeps {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   logger: Logger;
   registry: Registry;
   random: () => number;
@@ -26,7 +27,8 @@ export async function openMembership(
 ): Promise<MembershipSource> {
   const { logger, registry } = deps;
   if (config.poolSource === 'view') {
-    return new ViewSource(new ViewReader(deps.view), config.poolName);
+    const networks = config.poolNetworks.map((text) => new Network(text));
+    return new ViewSource(new ViewReader(deps.view), config.poolName, networks);
   }
   if (config.poolSource === 'file') {
     return new FileSource({ path: config.poolFile, reader: new ViewReader(deps.view), logger });

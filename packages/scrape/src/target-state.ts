@@ -23,7 +23,7 @@ import {
   unitOfMetric,
   writeReport,
 } from '@leadsman/wire';
-import { hasOtherWords, type Reading } from './reading.ts';
+import { hasOtherWords, type Reading } from './engine/reading.ts';
 import { Suspicion, type SuspicionSettings } from './suspicion.ts';
 import type { Clock, TargetIdentity } from './target-identity.ts';
 

@@ -1,5 +1,6 @@
 export * from './admin.ts';
 export * from './backoff.ts';
+export * from './batched-wakeup.ts';
 export * from './certificate/rotating-certificate.ts';
 export * from './common-config.ts';
 export * from './config.ts';

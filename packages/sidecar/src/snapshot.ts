@@ -62,7 +62,7 @@ function targetJson(target: Target, nowMs: number): object {
       waitingRequests: orNull(rank.waitingRequests),
       kvCacheUsageRatio: orNull(rank.kvCacheUsageRatio),
     })),
-    invalid: metricNames.filter((name) => reading?.findings[metric[name]] === finding.invalid),
+    invalid: metricNames.filter((name) => isUnusable(reading?.findings[metric[name]])),
     counters: { ...target.counters },
   };
 }
@@ -73,7 +73,12 @@ function stateName(report: Report): EndpointState {
     metrics[metric.runningRequests] ?? Number.NaN,
     metrics[metric.waitingRequests] ?? Number.NaN,
   );
-  return stateOf(flags, known, ageMs, staleAfterMsDefault);
+  return stateOf(flags, report.reason, known, ageMs, staleAfterMsDefault);
+}
+
+/** On the page, but no number: impossible, or lines of it are missing. */
+function isUnusable(found: number | undefined): boolean {
+  return found === finding.invalid || found === finding.lost;
 }
 
 function orNull(value: number | undefined): number | null {

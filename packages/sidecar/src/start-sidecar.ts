@@ -90,6 +90,10 @@ export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Pr
   const listener = formatHostPort(bound.address, bound.port);
   logger.info({ listener: 'admin', address: listener }, 'listening');
   if (config.exporterMode !== 'node') await loadTransport(config);
+  const isHeard = agentUrlOf(config) !== '' && config.exporterMode !== 'pod';
+  if (!isHeard && config.natsUrl.length + config.collectorUrl.length === 0) {
+    logger.warn('neither an agent nor NATS nor collectors are configured: no report will leave');
+  }
   for (const target of targets) target.start();
   const keyframes = setInterval(sendKeyframe, keyframeIntervalMs);
   return {

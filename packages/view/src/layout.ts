@@ -1,5 +1,5 @@
 /**
- * The fleet view in memory: one SharedArrayBuffer, one writer, any number of readers.
+ * The fleet view in memory: one shared buffer, one writer, any number of readers.
  *
  * ```
  * header      256 B           see headerWord
@@ -91,13 +91,19 @@ if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1) {
   throw new CollectorError(collectorErrorCode.viewFormat, 'the view needs a little-endian machine');
 }
 
-/** Makes an empty view. Throws {@link CollectorError} `bounds`. */
-export function createView(options: { slotsMax: number }): SharedArrayBuffer {
+/**
+ * Makes an empty view, in memory of all zeroes that `allocate` gives; where the memory holds one already, of so many slots, that one stays.
+ * Throws {@link CollectorError} `bounds`.
+ */
+export function createView(
+  options: { slotsMax: number },
+  allocate: (bytes: number) => ArrayBufferLike = (bytes) => new SharedArrayBuffer(bytes),
+): ArrayBufferLike {
   const { slotsMax } = options;
   if (!Number.isInteger(slotsMax) || slotsMax < 1 || slotsMax > slotsLimit) {
     throw new CollectorError(collectorErrorCode.bounds, `slotsMax ${slotsMax}`);
   }
-  const shared = new SharedArrayBuffer(viewBytes(slotsMax));
+  const shared = allocate(viewBytes(slotsMax));
   const header = new Int32Array(shared, 0, headerBytes / 4);
   Atomics.store(header, headerWord.version, viewVersion);
   Atomics.store(header, headerWord.slotsMax, slotsMax);
@@ -122,14 +128,14 @@ function attributesOffset(slotsMax: number): number {
 /** Typed arrays over a view's parts. Throws {@link CollectorError} when it is no view. */
 export class ViewMemory {
   readonly slotsMax: number;
-  readonly header: Int32Array<SharedArrayBuffer>;
-  readonly sequences: Int32Array<SharedArrayBuffer>;
-  readonly bodyFloats: Float64Array<SharedArrayBuffer>;
-  readonly bodyInts: Int32Array<SharedArrayBuffer>;
-  readonly attributeView: DataView<SharedArrayBuffer>;
-  readonly attributes: Uint8Array<SharedArrayBuffer>;
+  readonly header: Int32Array<ArrayBufferLike>;
+  readonly sequences: Int32Array<ArrayBufferLike>;
+  readonly bodyFloats: Float64Array<ArrayBufferLike>;
+  readonly bodyInts: Int32Array<ArrayBufferLike>;
+  readonly attributeView: DataView<ArrayBufferLike>;
+  readonly attributes: Uint8Array<ArrayBufferLike>;
 
-  constructor(shared: SharedArrayBuffer) {
+  constructor(shared: ArrayBufferLike) {
     if (shared.byteLength < headerBytes) wrongFormat('too short');
     this.header = new Int32Array(shared, 0, headerBytes / 4);
     if (Atomics.load(this.header, headerWord.magic) !== viewMagic) wrongFormat('magic');

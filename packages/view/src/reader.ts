@@ -19,6 +19,7 @@ import {
   podKeyText,
   readAddress,
   reportAddressByte,
+  reportAddressInt,
   reportAgeMsAt,
   reportEngineRanksAt,
   reportEpochAt,
@@ -71,7 +72,7 @@ export class ViewReader {
   #attributesChanged = false;
 
   /** Throws {@link CollectorError} when `shared` is no view of this version. */
-  constructor(shared: SharedArrayBuffer) {
+  constructor(shared: ArrayBufferLike) {
     this.#memory = new ViewMemory(shared);
   }
 
@@ -218,6 +219,13 @@ export class ViewReader {
   /** The pod's address as text. Allocates. */
   address(slot: number): string {
     return readAddress(this.#copies.bytes, reportAddressByte(reportWordOf(slot)));
+  }
+
+  /** Whether the slot's report states the address that lies at `words[at…at+3]` as on the wire. */
+  isAt(slot: number, words: Int32Array, at: number): boolean {
+    const from = reportAddressInt(reportWordOf(slot));
+    for (let i = 0; i < 4; i++) if (this.#copies.ints[from + i] !== words[at + i]) return false;
+    return true;
   }
 
   /** A used slot's report as on the wire; valid until the next refresh. Allocates a view of it. */

@@ -14,6 +14,7 @@ import {
 export interface SampleOptions {
   uid?: string;
   port?: number;
+  address?: string;
   epoch?: number;
   seq?: number;
   ageMs?: number;
@@ -28,7 +29,7 @@ export function sampleReport(options: SampleOptions = {}): Report {
   const seq = options.seq ?? 1;
   return {
     podKey: podKeyFromUid(options.uid ?? 'pod-a'),
-    address: '10.0.0.7',
+    address: options.address ?? '10.0.0.7',
     port: options.port ?? 8000,
     rank: 0,
     flags: options.flags ?? 0,

@@ -13,7 +13,7 @@ import { sampleWords } from './sample-report.ts';
 import { ViewWriter } from './writer.ts';
 
 export interface TornReadTask {
-  shared: SharedArrayBuffer;
+  shared: ArrayBufferLike;
   /** i32 words: 0 stop, 1 torn reads seen so far. */
   control: SharedArrayBuffer;
   role: 'writer' | 'reader';

@@ -34,7 +34,7 @@ export class ViewWriter {
   #used = 0;
 
   /** Takes over `shared`. Throws {@link CollectorError} when it is no view of this version. */
-  constructor(shared: SharedArrayBuffer) {
+  constructor(shared: ArrayBufferLike) {
     this.#memory = new ViewMemory(shared);
     this.#free = new Int32Array(this.#memory.slotsMax);
     const header = this.#memory.header;

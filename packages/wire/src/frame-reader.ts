@@ -26,6 +26,7 @@ import {
   frameBytesMax,
   frameHeaderBytes,
   frameRecordsMax,
+  recordBytesMax,
   recordHeaderBytes,
 } from './limits.ts';
 import { podKeyText } from './pod-key.ts';
@@ -214,11 +215,18 @@ export class FrameReader {
   }
 
   #checkRecord(type: number, offset: number, length: number): void {
+    const isLong = length > recordBytesMax;
+    if (isLong && type >= recordType.report && type <= recordType.gone) {
+      throw new WireError(wireErrorCode.bounds, 'record too long');
+    }
     if (type === recordType.report) {
       if (checkReport(this.view, offset, length)) {
         // So that whoever reads it in place need not know where its record ends.
-        const stated = statedNumbers(this.view, offset, length);
-        this.view.setUint16(offset + reportOffset.metricsCount, stated, true);
+        const counted = this.view.getUint16(offset + reportOffset.metricsCount, true);
+        const stated = statedNumbers(counted, length);
+        if (stated < counted) {
+          this.view.setUint16(offset + reportOffset.metricsCount, stated, true);
+        }
       } else this.unknownRecords++;
     } else if (type === recordType.attributes) checkAttributes(this.view, offset, length);
     else if (type === recordType.ranks) checkRanks(this.view, offset, length);

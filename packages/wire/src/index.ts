@@ -10,6 +10,7 @@ export * from './ledger-reader.ts';
 export * from './ledger-writer.ts';
 export * from './limits.ts';
 export * from './metric.ts';
+export * from './network.ts';
 export * from './order.ts';
 export * from './pod-key.ts';
 export * from './ranks.ts';

@@ -84,6 +84,19 @@ export function reportKeyByte(word: number): number {
   return word * 8 + reportOffset.podKey;
 }
 
+/** Whether two reports state the same address. */
+export function isSameAddress(
+  ints: Int32Array,
+  word: number,
+  otherInts: Int32Array,
+  otherWord: number,
+): boolean {
+  const at = reportAddressInt(word);
+  const otherAt = reportAddressInt(otherWord);
+  for (let i = 0; i < 4; i++) if (ints[at + i] !== otherInts[otherAt + i]) return false;
+  return true;
+}
+
 /** Where in `ints` the four words of the address begin. */
 export function reportAddressInt(word: number): number {
   return word * 2 + addressInt;

@@ -96,12 +96,11 @@ export function checkReport(view: DataView, offset: number, length: number): boo
 }
 
 /**
- * The numbers that have come of a checked report of `length` bytes at `offset`: those it counts, or
- * fewer. A reader of version 1 passes on the count of a longer report, but not all its numbers.
+ * The numbers that have come of a report of `length` bytes that counts `counted`: those, or fewer.
+ * A reader of version 1 passes on the count of a longer report, but not all its numbers.
  */
-export function statedNumbers(view: DataView, offset: number, length: number): number {
-  const room = Math.floor((length - reportOffset.metrics) / 8);
-  return Math.min(room, view.getUint16(offset + reportOffset.metricsCount, true));
+export function statedNumbers(counted: number, length: number): number {
+  return Math.min(counted, (length - reportOffset.metrics) >> 3);
 }
 
 /**
@@ -118,7 +117,8 @@ export function readReport(
   if (!checkReport(view, 0, length)) {
     throw new WireError(wireErrorCode.version, 'report of a format that is not known');
   }
-  const known = Math.min(metricsCount, statedNumbers(view, 0, length));
+  const counted = view.getUint16(reportOffset.metricsCount, true);
+  const known = Math.min(metricsCount, statedNumbers(counted, length));
   const metrics = new Float64Array(metricsCount).fill(Number.NaN);
   for (let i = 0; i < known; i++) {
     metrics[i] = view.getFloat64(reportOffset.metrics + i * 8, true);

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { WireError } from './error.ts';
 import { oldFrame, oldReport, readOldFrame, relayedByOld } from './fixture/version-1.ts';
 import { recordType } from './frame.ts';
 import { FrameReader } from './frame-reader.ts';
 import { FrameWriter } from './frame-writer.ts';
-import { reportBytes } from './limits.ts';
+import { recordBytesMax, reportBytes } from './limits.ts';
 import { metric, metricsCount } from './metric.ts';
 import { podKeyFromUid } from './pod-key.ts';
 import { type Report, readReport, writeReport } from './report.ts';
@@ -101,6 +102,19 @@ describe('versions of a report', () => {
     const frame = frameOf(oldReport(old), newReport(), nextReport(), oldReport(old));
     expect(slotsOf(frame)).toEqual([unknownFrom(23), newNumbers, newNumbers, unknownFrom(23)]);
     expect(readOldFrame(frame)).toEqual([old, old, old, old]);
+  });
+
+  it('a known record longer than any version may need refuses the frame, an unknown one does not', () => {
+    const long = new Uint8Array(recordBytesMax + 8);
+    long.set(newReport());
+    const reader = new FrameReader();
+    expect(() => reader.load(frameOf(long))).toThrow(WireError);
+    const longest = long.subarray(0, recordBytesMax);
+    expect(slotsOf(frameOf(longest, newReport()))).toEqual([newNumbers, newNumbers]);
+    const writer = new FrameWriter({ id: new Uint8Array(16).fill(1), epoch: 1 });
+    writer.append(99, long);
+    writer.append(recordType.report, newReport());
+    expect(slotsOf(writer.finish())).toEqual([newNumbers]);
   });
 
   it('a report of another format is skipped and counted, the frame is read', () => {

@@ -5,7 +5,7 @@ import { type RunResult, simulate } from '../simulate.ts';
 import { mean, percentile, sorted } from '../statistics.ts';
 import { blockGrain } from './block-grain.ts';
 import { isCollapsed } from './collapse.ts';
-import { type Demand, podMsPerRow } from './demand.ts';
+import type { Demand } from './demand.ts';
 import { overlay } from './overlay.ts';
 import type { Trace } from './trace.ts';
 
@@ -50,7 +50,7 @@ const goodTtftMs = 2_000;
 const goodTpotMs = 100;
 /** So many requests per pod are measured, within these bounds of time. */
 const requestsPerPod = 700;
-const measuredMinMs = 60_000;
+const measuredMinMs = 120_000;
 const measuredMaxMs = 1_800_000;
 
 export function runCell(
@@ -61,16 +61,16 @@ export function runCell(
   config: SchedulingConfig,
   { seeds, scale }: CellLength,
 ): Cell[] {
-  const podMs = podMsPerRow(demand, shape.kv);
-  const perMs = (shape.utilisation * shape.pods) / podMs;
-  const wantedMs = (requestsPerPod * shape.pods) / perMs;
+  const { utilisation, kv } = shape;
+  const wantedMs = (requestsPerPod * demand.meanMs) / utilisation;
   const measuredMs = scale * Math.min(measuredMaxMs, Math.max(measuredMinMs, wantedMs));
   const warmUpMs = shape.cold ? 0 : measuredMs / 2;
   const { tokens: blockTokens } = blockGrain(trace.blockTokens);
   const runs = new Map<PolicyName, Measured[]>(policies.map((name) => [name, []]));
   for (const seed of seeds) {
     const requests = overlay(trace, {
-      copies: perMs / (demand.rows / demand.spanMs),
+      workMs: utilisation * shape.pods * (warmUpMs + measuredMs),
+      rowMs: demand.rowMs,
       durationMs: warmUpMs + measuredMs,
       replicas: shape.replicas,
       tokensMax: shape.kv,
@@ -79,10 +79,10 @@ export function runCell(
     });
     const outputs = Float64Array.from(requests, (request) => request.outputTokens);
     for (const name of policies) {
-      const { pods, replicas, kv: kvCapacityTokens } = shape;
-      const options = { pods, replicas, kvCapacityTokens, blockTokens, seed };
+      const { pods, replicas } = shape;
+      const options = { pods, replicas, kvCapacityTokens: kv, blockTokens, seed };
       const policy = createPolicy(name, options, config);
-      const fleet = { pods, kvCapacityTokens, blockTokens };
+      const fleet = { pods, kvCapacityTokens: kv, blockTokens };
       runs.get(name)!.push(measured(simulate(fleet, requests, policy, warmUpMs, seed), outputs));
     }
   }

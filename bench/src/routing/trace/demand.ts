@@ -1,55 +1,77 @@
 /**
- * What a trace asks of engines, to state a load as a utilisation: the time its requests take of
- * pods with full batches, when no shared block is ever computed twice. A picker that scatters what
- * is shared needs more, so that 80 % can be far above 100 % for it.
+ * What a trace asks of engines, to state a load as a utilisation: the time that its requests take
+ * of pods with full batches, where blocks are found again as in one cache as large as all of the
+ * fleet's. A picker that scatters what is shared needs more: 80 % can be far above 100 % for it.
  */
 import { defaultEngineParameters, type EngineParameters } from '@leadsman/testing';
-import { blockIds, type Trace } from './trace.ts';
+import { blockIds, type Trace, type TraceRow } from './trace.ts';
+
+/** Part of the KV cache that running requests hold in a full batch; the rest is for reuse. */
+const runningShare = 0.5;
+/** The hits depend on the load and the load on the hits: so often one is taken from the other. */
+const rounds = 2;
 
 export interface Demand {
-  /** Of all rows. */
-  readonly computedTokens: number;
-  readonly outputTokens: number;
-  readonly heldTokens: number;
-  readonly rows: number;
-  readonly spanMs: number;
+  /** Pod time that a request takes at full utilisation. */
+  rowMs(row: TraceRow): number;
+  /** The same of the mean request. */
+  readonly meanMs: number;
 }
 
-export function demandOf({ rows, blockTokens, spanMs }: Trace): Demand {
-  const seen = new Set<number>();
-  let computedTokens = 0;
-  let outputTokens = 0;
-  let heldTokens = 0;
-  for (const row of rows) {
-    let hits = 0;
-    let isHit = true;
-    for (const id of blockIds(row, blockTokens)) {
-      if (isHit && seen.has(id)) hits++;
-      else isHit = false;
-      seen.add(id);
-    }
-    computedTokens += Math.max(1, row.inputTokens - hits * blockTokens);
-    outputTokens += row.outputTokens;
-    heldTokens += row.inputTokens + row.outputTokens / 2;
-  }
-  return { computedTokens, outputTokens, heldTokens, rows: rows.length, spanMs };
-}
-
-/** Part of a pod's KV cache that running requests fill in a full batch. */
-const kvFilled = 0.9;
-
-/** Time that a mean request of the trace takes of a pod of speed 1, ms. */
-export function podMsPerRow(
-  demand: Demand,
+export function demandOf(
+  { rows, blockTokens, spanMs }: Trace,
   kvCapacityTokens: number,
+  utilisation: number,
   engine: EngineParameters = defaultEngineParameters,
-): number {
-  const held = demand.heldTokens / demand.rows;
-  const batch = Math.max(1, Math.min(engine.runningMax, (kvFilled * kvCapacityTokens) / held));
-  const msPerOutputToken =
-    engine.stepBaseMs / batch +
+): Demand {
+  let input = 0;
+  let output = 0;
+  for (const row of rows) {
+    input += row.inputTokens / rows.length;
+    output += row.outputTokens / rows.length;
+  }
+  const held = input + output / 2;
+  const batch = Math.min(engine.runningMax, (runningShare * kvCapacityTokens) / held);
+  const msPerOutput =
+    engine.stepBaseMs / Math.max(1, batch) +
     engine.stepPerSequenceMs +
     (engine.stepPerKvKilotokenMs * held) / 1000;
-  const prefillMs = (1000 * demand.computedTokens) / engine.prefillTokensPerSecond;
-  return (prefillMs + demand.outputTokens * msPerOutputToken) / demand.rows;
+  let cacheTokens = Number.POSITIVE_INFINITY;
+  let msPerInput = 0;
+  let meanMs = 0;
+  for (let round = 0; round <= rounds; round++) {
+    const computedRatio = computedTokens(rows, blockTokens, cacheTokens) / input;
+    msPerInput = (1000 * computedRatio) / engine.prefillTokensPerSecond;
+    meanMs = input * msPerInput + output * msPerOutput;
+    // A copy's part of the fleet's cache, whatever the number of pods.
+    cacheTokens = (kvCapacityTokens * rows.length * meanMs) / (spanMs * utilisation);
+  }
+  const rowMs = (row: TraceRow) => row.inputTokens * msPerInput + row.outputTokens * msPerOutput;
+  return { rowMs, meanMs };
+}
+
+/** Prompt tokens per request that one least-recently-used cache of this size does not have. */
+export function computedTokens(
+  rows: readonly TraceRow[],
+  blockTokens: number,
+  cacheTokens: number,
+): number {
+  const blocksMax = Math.floor(cacheTokens / blockTokens);
+  const cached = new Map<number, true>();
+  let computed = 0;
+  for (const row of rows) {
+    const ids = blockIds(row, blockTokens);
+    let hits = 0;
+    while (hits < ids.length && cached.has(ids[hits]!)) hits++;
+    for (let i = ids.length - 1; i >= 0; i--) {
+      cached.delete(ids[i]!);
+      cached.set(ids[i]!, true);
+    }
+    for (const oldest of cached.keys()) {
+      if (cached.size <= blocksMax) break;
+      cached.delete(oldest);
+    }
+    computed += Math.max(1, row.inputTokens - hits * blockTokens);
+  }
+  return computed / rows.length;
 }

@@ -1,20 +1,22 @@
 /**
  * Requests of a run from a trace: copies of it laid over each other, each begun at another time,
- * until the load is as wanted. A copy that is at its end begins again. Of a part of a copy, whole
- * sessions are left out. Copies, and beginnings, share the ids in `global` and nothing else.
+ * until what falls into the time of the run is as much work as wanted. A copy that is at its end
+ * begins again. Of the last copy, sessions are left out by chance. Copies, and beginnings, share the ids in `global` and nothing else.
  *
  * An answer's blocks get the ids that the session's next prompt has there, if that goes on from
  * this one; otherwise nobody shares them, and they only take room in a cache.
  */
 import { defaultEngineParameters, SeededRandom } from '@leadsman/testing';
+import { UsageError } from '../../arguments/usage-error.ts';
 import type { RoutingRequest } from '../request.ts';
 import { type BlockGrain, blockGrain } from './block-grain.ts';
 import { nextTurns } from './next-turns.ts';
 import { blockIds, type Trace, type TraceRow } from './trace.ts';
 
 export interface OverlayOptions {
-  /** How many copies; need not be whole. */
-  copies: number;
+  /** Work of all requests together, in the unit of `rowMs`. */
+  workMs: number;
+  rowMs(row: TraceRow): number;
   durationMs: number;
   replicas: number;
   /** Requests longer than this fit into no engine and are left out. */
@@ -57,31 +59,50 @@ export function overlay(trace: Trace, options: OverlayOptions): RoutingRequest[]
   });
 }
 
+/** Multiples of it, modulo 1, lie evenly between each other, however many there are. */
+const goldenRatio = (Math.sqrt(5) - 1) / 2;
+
 function draw(trace: Trace, options: OverlayOptions, random: SeededRandom): Arrival[] {
-  const copies = Math.ceil(options.copies);
+  const fits = trace.rows.map((row) => row.inputTokens + row.outputTokens <= options.tokensMax);
+  if (!fits.includes(true)) {
+    throw new UsageError(`no request of ${trace.name} fits into ${options.tokensMax} tokens of KV`);
+  }
   const arrivals: Arrival[] = [];
+  const first = random.next();
+  let workLeftMs = options.workMs;
   let part = 0;
-  for (let copy = 0; copy < copies; copy++) {
-    const share = Math.min(1, options.copies - copy);
-    const offsetMs = ((copy + random.next()) / copies) * trace.spanMs;
-    const isKept = new Map<number, boolean>();
-    const keeps = ({ session }: TraceRow) => {
-      if (share === 1) return true;
-      if (session < 0) return random.next() < share;
-      if (!isKept.has(session)) isKept.set(session, random.next() < share);
-      return isKept.get(session)!;
-    };
+  for (let copy = 0; workLeftMs > 0; copy++) {
+    const offsetMs = ((first + copy * goldenRatio) % 1) * trace.spanMs;
+    const drawn: Arrival[] = [];
+    let workMs = 0;
     for (let startMs = -offsetMs; startMs < options.durationMs; startMs += trace.spanMs) {
       for (const [row, content] of trace.rows.entries()) {
         const atMs = startMs + content.atMs;
         if (atMs < 0 || atMs >= options.durationMs) continue;
-        if (content.inputTokens + content.outputTokens > options.tokensMax) continue;
-        if (keeps(content)) arrivals.push({ atMs, row, part });
+        if (!fits[row]) continue;
+        drawn.push({ atMs, row, part });
+        workMs += options.rowMs(content);
       }
       part++;
     }
+    const keeps = keptOf(trace, workLeftMs / workMs, random);
+    for (const arrival of drawn) if (keeps(arrival.row)) arrivals.push(arrival);
+    workLeftMs -= workMs;
   }
   return arrivals;
+}
+
+/** Whether a row is among the share kept: whole sessions are or are not. */
+function keptOf(trace: Trace, share: number, random: SeededRandom): (row: number) => boolean {
+  if (!(share < 1)) return () => true;
+  const isKept = new Map<number, boolean>();
+  return (row) => {
+    const { session } = trace.rows[row]!;
+    if (session < 0) return random.next() < share;
+    const known = isKept.get(session) ?? random.next() < share;
+    isKept.set(session, known);
+    return known;
+  };
 }
 
 /** Gives blocks the numbers by which a run knows them: neighbours in a prompt are neighbours. */

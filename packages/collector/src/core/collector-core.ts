@@ -14,7 +14,7 @@ import { FrameIngest } from '../ingest/frame-ingest.ts';
 import type { Departures } from '../watch/departures.ts';
 
 export interface CollectorCoreOptions {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   feed: FeedConfig;
   expireAfterMs: number;
   /** Keep rank numbers, for people. */

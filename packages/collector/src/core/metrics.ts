@@ -36,6 +36,7 @@ const reports: readonly [PlainCounter, string][] = [
   ['appliedReports', 'applied'],
   ['duplicateReports', 'duplicate'],
   ['olderReports', 'older'],
+  ['foreignReports', 'foreign'],
   ['withdrawnReports', 'withdrawn'],
   ['expiredReports', 'expired'],
   ['fullReports', 'full'],

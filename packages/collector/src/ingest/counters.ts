@@ -27,6 +27,8 @@ export interface IngestCounters {
   takeoverReports: number;
   duplicateReports: number;
   olderReports: number;
+  /** Of an endpoint that reports from another address. */
+  foreignReports: number;
   /** Not newer than what was withdrawn or expired. */
   withdrawnReports: number;
   /** Of an unknown endpoint, with numbers older than the expiry. */
@@ -62,6 +64,7 @@ export function createIngestCounters(): IngestCounters {
     takeoverReports: 0,
     duplicateReports: 0,
     olderReports: 0,
+    foreignReports: 0,
     withdrawnReports: 0,
     expiredReports: 0,
     fullReports: 0,

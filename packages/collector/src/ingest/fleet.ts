@@ -4,6 +4,7 @@
  * a fleet made over a view that another thread left goes on where that one stopped.
  *
  * Invariants:
+ * - an endpoint that reports is not moved to another address;
  * - a slot holds the newest (epoch, seq) heard of its endpoint (`compareOrder`);
  * - times are the receiver's; `measured at` is receipt minus the age that the senders state;
  * - an endpoint leaves when nothing *newer* came for `expireAfterMs`; repeats do not keep it. The
@@ -18,6 +19,8 @@ import type { ViewWriter } from '@leadsman/view/writer';
 import {
   compareOrder,
   decodeAttributes,
+  epochTakeoverMs,
+  isSameAddress,
   podKeyBytes,
   reason,
   recordEpochAt,
@@ -117,17 +120,24 @@ export class Fleet {
     const measuredAtMs = nowMs - reportAgeMsAt(floats, word) - extraAgeMs;
     const body = this.#writer.memory.bodyFloats;
     const known = reportWordOf(slot);
+    // While this thread stood still, nobody was silent.
+    const silentMs = nowMs - body[slot * bodyWords + bodyWord.receivedAtMs]! - extraAgeMs;
     const result = compareOrder(
       reportEpochAt(floats, word),
       reportSeqAt(floats, word),
       reportEpochAt(body, known),
       reportSeqAt(body, known),
-      // While this thread stood still, nobody was silent.
-      nowMs - body[slot * bodyWords + bodyWord.receivedAtMs]! - extraAgeMs,
+      silentMs,
     );
     if (result === verdict.older) this.#counters.olderReports++;
     else if (result === verdict.duplicate) this.#counters.duplicateReports++;
-    else {
+    else if (
+      silentMs < epochTakeoverMs &&
+      !isSameAddress(ints, word, this.#writer.memory.bodyInts, known)
+    ) {
+      // A pod keeps its address: somebody else uses its identity, or it is being made anew.
+      this.#counters.foreignReports++;
+    } else {
       if (result === verdict.takeover) this.#counters.takeoverReports++;
       this.#counters.appliedReports++;
       this.#writer.storeReport(slot, floats, ints, word, nowMs, measuredAtMs);

@@ -27,7 +27,7 @@ test('numbers that were flattering once are stale when their pod falls silent', 
     slotState(fleet.reader, fleet.slot(uid), fleet.nowMs, staleAfterMsDefault);
   expect(state('pod-1')).toBe('stale');
   expect(state('pod-2')).toBe('fresh');
-}); // C10
+});
 
 test('states: never scraped is unknown, claimed work without progress is suspect', () => {
   const fleet = setup();

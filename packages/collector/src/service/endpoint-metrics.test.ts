@@ -31,7 +31,7 @@ test('series of 5,000 short-lived pods are gone within a minute of their last re
     ingest.tick(nowMs, feedState.synced);
   }
   expect(await series()).toBe(0);
-}); // C41
+});
 
 test('a number that is unknown has no sample, and a pod without a name goes by its UID', async () => {
   const view = createView({ slotsMax: 4 });

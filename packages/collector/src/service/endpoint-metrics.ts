@@ -26,7 +26,7 @@ const shown: readonly [number, string, string][] = [
 ];
 
 export interface EndpointMetricsOptions {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   staleAfterMs: number;
   nowMs: () => number;
 }

@@ -13,7 +13,7 @@ import { decodeRanks, podKeyText } from '@leadsman/wire';
 import type { FastifyInstance } from 'fastify';
 
 export interface EndpointsRouteOptions {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   staleAfterMs: number;
   nowMs: () => number;
   feed: () => string;

@@ -34,10 +34,13 @@ const feedText: Record<FeedState, string> = {
   [feedState.synced]: 'synced',
 };
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Starts all parts; rejects when a port cannot be had. */
 export async function startCollector(
   config: CollectorConfig,
   logger: Logger,
+  env: Environment = {},
 ): Promise<CollectorService> {
   const view = createView({ slotsMax: config.endpointsMax });
   const departures = new Departures(config.endpointsMax);
@@ -54,7 +57,7 @@ export async function startCollector(
   const core = new CollectorCore(
     {
       view,
-      feed: feedConfigOf(config),
+      feed: feedConfigOf(config, env),
       expireAfterMs: config.expireAfterMs,
       keepRanks: true,
       departures,
@@ -115,7 +118,7 @@ export async function startCollector(
   return service;
 }
 
-function feedConfigOf(config: CollectorConfig): FeedConfig {
+function feedConfigOf(config: CollectorConfig, env: Environment): FeedConfig {
   const feed: FeedConfig = {
     name: 'collector',
     direct: { host: config.grpcHost, port: config.grpcPort },
@@ -126,6 +129,10 @@ function feedConfigOf(config: CollectorConfig): FeedConfig {
       keyFile: config.grpcTlsKeyFile,
       caFile: config.grpcTlsClientCaFile,
     };
+  }
+  const { callerTokenFile: file, callerTokenAudience: audience, kubeconfig } = config;
+  if (feed.direct !== undefined && (file !== '' || audience !== '')) {
+    feed.direct.tokens = { file, audience, kubeconfigFile: kubeconfig, env };
   }
   if (config.natsUrl.length > 0) {
     const options = natsOptionsFrom(config, 'leadsman-collector');

@@ -11,9 +11,10 @@
  * their ages include the time they were held by the collector. What an older replica lacks simply
  * comes with the next one's keyframe, and what has left by then is told before it.
  */
-import { Client, type ClientReadableStream } from '@grpc/grpc-js';
+import { Client, type ClientReadableStream, type Metadata } from '@grpc/grpc-js';
 import {
   ClientTls,
+  type CollectorAccess,
   type FrameHandler,
   type FrameSource,
   type LinkLogger,
@@ -25,12 +26,12 @@ import {
   type Target,
   watchMethod,
 } from '@leadsman/link';
-import { Backoff, pause, type TlsFiles } from '@leadsman/service';
+import { Backoff, pause } from '@leadsman/service';
 import { frameBytesMax, keyframeIntervalMs } from '@leadsman/wire';
 
 export interface RemoteFeedOptions {
   targets: readonly string[];
-  tls?: TlsFiles;
+  tls?: CollectorAccess;
   name: string;
   intervalMs: number;
   logger: LinkLogger;
@@ -126,7 +127,9 @@ export class RemoteFeed implements FrameSource {
     const tls = this.#tls;
     const { logger, name, intervalMs, nowMs } = this.#options;
     let client: Client;
+    let metadata: Metadata;
     try {
+      metadata = await tls.metadata();
       client = new Client(replica.address, await tls.credentials(), {
         'grpc.use_local_subchannel_pool': 1,
         'grpc.enable_retries': 0,
@@ -135,7 +138,7 @@ export class RemoteFeed implements FrameSource {
         ...(tls.secured ? { 'grpc.ssl_target_name_override': replica.serverName } : {}),
       });
     } catch (error) {
-      logger.warn({ err: error }, 'collector TLS files cannot be used');
+      logger.warn({ err: error }, 'TLS or token files for collectors cannot be used');
       return false;
     }
     const call: ClientReadableStream<Uint8Array> = client.makeServerStreamRequest(
@@ -143,6 +146,7 @@ export class RemoteFeed implements FrameSource {
       watchMethod.requestSerialize,
       watchMethod.responseDeserialize,
       { name, intervalMs },
+      metadata,
     );
     const openedMs = nowMs();
     let heardMs = Number.NaN;

@@ -27,7 +27,7 @@ export interface WatchCounters {
 }
 
 export interface WatchGroupOptions {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   /** Noted by the ingest of the view, in this thread. */
   departures: Departures;
   sender: FrameSender;

@@ -11,6 +11,17 @@ import { type HealthState, healthServices, ServingStatus } from './health-state.
 
 export type HealthMethod = 'Check' | 'Watch' | 'List';
 
+const methods: Readonly<Record<string, HealthMethod>> = {
+  '/grpc.health.v1.Health/Check': 'Check',
+  '/grpc.health.v1.Health/Watch': 'Watch',
+  '/grpc.health.v1.Health/List': 'List',
+};
+
+/** The method that a call's path names; `undefined` for another service's. */
+export function healthMethodOf(path: string): HealthMethod | undefined {
+  return methods[path];
+}
+
 const headroom = Buffer.alloc(messageHeadroomBytes);
 
 /** Answers one call of the health service. */

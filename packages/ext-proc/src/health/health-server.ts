@@ -1,25 +1,27 @@
 /**
- * `grpc.health.v1` on a port of its own, in the main thread: probes get an answer even while every
+ * `grpc.health.v1` on a port of its own, in the main process: probes get an answer even while every
  * worker is busy, and gateways that health-check a separate port (GKE) find it. Plaintext, as
- * probes are; it tells nothing but the state.
+ * probes are; it tells nothing but the state. The transport is that of ext_proc.
  */
-import { fileURLToPath } from 'node:url';
-import * as grpc from '@grpc/grpc-js';
-import { loadSync } from '@grpc/proto-loader';
-import { type HealthState, healthServices, ServingStatus } from './health-state.ts';
+import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
+import { ByteBudget } from '../byte-budget.ts';
+import { Counters } from '../counters.ts';
+import { CallTable } from '../transport/call-table.ts';
+import { GrpcCall } from '../transport/grpc-call.ts';
+import { Http2Transport } from '../transport/http2-server.ts';
+import { defaultTransportLimits, sweepIntervalMs } from '../transport/limits.ts';
+import { GrpcStatus } from '../transport/stream.ts';
+import { HealthCall, healthMethodOf } from './health-call.ts';
+import type { HealthState } from './health-state.ts';
 
-interface Request {
-  service: string;
-}
-interface Response {
-  status: ServingStatus;
-}
-interface ListResponse {
-  statuses: Record<string, Response>;
-}
-
-/** Watches at once; each is a stream that lives as long as its gateway. */
-const watchesMax = 1_000;
+/** Watches are streams that live as long as their gateway; a probe is one call. */
+const limits = {
+  ...defaultTransportLimits,
+  connectionsMax: 1_000,
+  streamsMax: 1_000,
+  streamsPerConnectionMax: 100,
+  messageBytesMax: 4_096,
+};
 
 export interface HealthServer {
   readonly port: number;
@@ -31,72 +33,42 @@ export async function startHealthServer(
   address: { host: string; port: number },
   health: HealthState,
 ): Promise<HealthServer> {
-  const server = new grpc.Server();
-  server.addService(healthService(), implementation(health));
-  const port = await new Promise<number>((resolve, reject) => {
-    const host = address.host.includes(':') ? `[${address.host}]` : address.host;
-    server.bindAsync(
-      `${host}:${address.port}`,
-      grpc.ServerCredentials.createInsecure(),
-      (error, bound) => (error === null ? resolve(bound) : reject(error)),
-    );
-  });
+  const counters = new Counters();
+  const nowMs = () => performance.now();
+  const budget = new ByteBudget(limits.streamsMax * limits.messageBytesMax);
+  const calls = new CallTable(limits, counters, nowMs);
+  const { messageBytesMax } = limits;
+  const { onClosed } = calls;
+
+  function onStream(
+    stream: ServerHttp2Stream,
+    headers: IncomingHttpHeaders,
+    localPort: number,
+  ): void {
+    const call = new GrpcCall(stream, headers, {
+      ...{ messageBytesMax, budget, localPort, counters, onClosed },
+    });
+    if (!calls.add(call)) {
+      call.fail(GrpcStatus.resourceExhausted, 'too many calls');
+      return;
+    }
+    const method = healthMethodOf(headers[':path'] ?? '');
+    if (method === undefined) call.fail(GrpcStatus.unimplemented, 'unknown method');
+    else call.start(new HealthCall(call, method, health));
+  }
+
+  const transport = new Http2Transport({ tls: undefined, limits, counters, nowMs, onStream });
+  const port = await transport.listen({ ...address, reusePort: false });
+  const sweeper = setInterval(() => {
+    calls.sweep();
+    transport.sweep();
+  }, sweepIntervalMs);
+  sweeper.unref();
   return {
     port,
-    async stop() {
-      server.forceShutdown();
-    },
-  };
-}
-
-function healthService(): grpc.ServiceDefinition {
-  const definition = loadSync(fileURLToPath(new URL('../../proto/health.proto', import.meta.url)), {
-    keepCase: true,
-    enums: Number,
-    defaults: true,
-  });
-  return definition['grpc.health.v1.Health'] as grpc.ServiceDefinition;
-}
-
-function implementation(health: HealthState): grpc.UntypedServiceImplementation {
-  let watches = 0;
-  return {
-    Check(
-      call: grpc.ServerUnaryCall<Request, Response>,
-      callback: grpc.sendUnaryData<Response>,
-    ): void {
-      const status = health.status(call.request.service);
-      if (status === ServingStatus.serviceUnknown) {
-        callback({ code: grpc.status.NOT_FOUND, details: 'unknown service' });
-      } else {
-        callback(null, { status });
-      }
-    },
-
-    List(_: unknown, callback: grpc.sendUnaryData<ListResponse>): void {
-      const entries = healthServices.map((name) => [name, { status: health.status(name) }]);
-      callback(null, { statuses: Object.fromEntries(entries) as Record<string, Response> });
-    },
-
-    Watch(call: grpc.ServerWritableStream<Request, Response>): void {
-      if (watches >= watchesMax) {
-        call.emit('error', { code: grpc.status.RESOURCE_EXHAUSTED, details: 'too many watches' });
-        return;
-      }
-      watches++;
-      let sent: ServingStatus | -1 = -1;
-      const tell = (): void => {
-        const status = health.status(call.request.service);
-        if (status === sent) return;
-        sent = status;
-        call.write({ status });
-      };
-      const stop = health.watch(tell);
-      call.once('close', () => {
-        watches--;
-        stop();
-      });
-      tell();
+    stop() {
+      clearInterval(sweeper);
+      return transport.close();
     },
   };
 }

@@ -1,20 +1,22 @@
 /**
- * The requests in flight that streams of other ext_proc threads may join, in shared memory.
+ * The requests in flight that streams of other workers may join, in shared memory.
  *
  * A gateway that opens two streams for one HTTP request opens the second on another connection,
- * which may belong to another thread. That thread finds here where the request went, answers the
- * same, and counts nothing: the thread that picked first holds the count, and both streams end
+ * which may belong to another worker. That worker finds here where the request went, answers the
+ * same, and counts nothing: the worker that picked first holds the count, and both streams end
  * together, with their request.
  *
- * Slots of 64 bytes: i32 state (0 free, -1 being written, else the owner's thread + 1), i32 joins,
+ * Slots of 64 bytes: i32 state (0 free, else the owner's number + 1, negative while it
+ * is being written), i32 joins,
  * two i32 of the key's hash, i32 length and then the destination as ASCII. A key may lie in any of
  * eight slots from its hash on. What finds no room, or a destination that is too long (a fallback
  * list), is simply not shared.
  *
- * Entries of one key are never written by two threads in a row within a reader's few loads unless
+ * Entries of one key are never written by two workers in a row within a reader's few loads unless
  * a request ended and another began; the state is read again after the copy to notice that. Cost:
  * at most eight loads per lookup, one lookup per pick; text is made only for a hit.
  */
+import { type AllocateShared, allocateInProcess } from '@leadsman/service/processes/shared-memory';
 
 const slotInts = 16;
 const slotBytes = slotInts * 4;
@@ -29,8 +31,10 @@ const joinsMax = 8;
 
 const word = { state: 0, joins: 1, high: 2, low: 3, length: 4 } as const;
 
-export function createSharedRequestsBuffer(): SharedArrayBuffer {
-  return new SharedArrayBuffer(sharedRequestsMax * slotBytes);
+export function createSharedRequestsBuffer(
+  allocate: AllocateShared = allocateInProcess,
+): ArrayBufferLike {
+  return allocate(sharedRequestsMax * slotBytes);
 }
 
 export class SharedRequests {
@@ -40,14 +44,14 @@ export class SharedRequests {
   #high = 0;
   #low = 0;
 
-  /** `worker` is this thread's number from 0. */
-  constructor(buffer: SharedArrayBuffer, worker: number) {
+  /** `worker` is this worker's number from 0. */
+  constructor(buffer: ArrayBufferLike, worker: number) {
     this.#ints = new Int32Array(buffer);
     this.#bytes = new Uint8Array(buffer);
     this.#owner = worker + 1;
   }
 
-  /** Where another thread sent the request of this key; undefined when none says. */
+  /** Where another worker sent the request of this key; undefined when none says. */
   join(key: string): string | undefined {
     this.#hash(key);
     for (let probe = 0; probe < probesMax; probe++) {
@@ -63,13 +67,13 @@ export class SharedRequests {
     return undefined;
   }
 
-  /** Offers a request to the other threads; the slot to {@link withdraw}, -1 when not shared. */
+  /** Offers a request to the other workers; the slot to {@link withdraw}, -1 when not shared. */
   offer(key: string, destination: string): number {
     if (destination.length > destinationBytesMax) return -1;
     this.#hash(key);
     for (let probe = 0; probe < probesMax; probe++) {
       const at = this.#slot(probe);
-      if (Atomics.compareExchange(this.#ints, at, 0, -1) !== 0) continue;
+      if (Atomics.compareExchange(this.#ints, at, 0, -this.#owner) !== 0) continue;
       Atomics.store(this.#ints, at + word.joins, 0);
       Atomics.store(this.#ints, at + word.high, this.#high);
       Atomics.store(this.#ints, at + word.low, this.#low);
@@ -89,9 +93,15 @@ export class SharedRequests {
     if (slot >= 0) Atomics.compareExchange(this.#ints, slot, this.#owner, 0);
   }
 
-  /** Frees what the thread left when it died; for the main thread, before it is started again. */
+  /**
+   * Frees what the worker left when it died, also in the middle of a write; for the main process,
+   * before the worker is started again.
+   */
   forget(): void {
-    for (let at = 0; at < this.#ints.length; at += slotInts) this.withdraw(at);
+    for (let at = 0; at < this.#ints.length; at += slotInts) {
+      this.withdraw(at);
+      Atomics.compareExchange(this.#ints, at, -this.#owner, 0);
+    }
   }
 
   #slot(probe: number): number {

@@ -47,7 +47,6 @@ const json = Buffer.from(JSON.stringify({ model: 'm', prompt: 'x'.repeat(4_000) 
 const asJson = { 'content-type': 'application/json' };
 const gzipped = { ...asJson, 'content-encoding': 'gzip' };
 
-// C26
 describe('content encodings', () => {
   test('plain and gzip tell the same', async () => {
     const plain = await read(asJson, json);

@@ -20,7 +20,6 @@ describe('every legal shape of a prompt has a length', () => {
     ['token ids', [1, 2, 3]],
     ['lists of token ids', [[1, 2], [3]]],
   ];
-  // C27
   test.each(shapes)('%s as prompt and as embeddings input', (_, shape) => {
     for (const key of ['prompt', 'input']) {
       const fields = read({ model: 'm', [key]: shape });

@@ -14,7 +14,7 @@ import { ByteBudget } from '../byte-budget.ts';
 import { Counter, type Counters } from '../counters.ts';
 import { ExchangeContext, type ExchangeOptions } from '../exchange/context.ts';
 import { Exchange } from '../exchange/exchange.ts';
-import { HealthCall, type HealthMethod } from '../health/health-call.ts';
+import { HealthCall, healthMethodOf } from '../health/health-call.ts';
 import { extProcService, type HealthState } from '../health/health-state.ts';
 import { RequestRegistry } from '../in-flight/request-registry.ts';
 import type { SharedRequests } from '../in-flight/shared-requests.ts';
@@ -105,11 +105,6 @@ export function extProcOptions(
 }
 
 const processPath = `/${extProcService}/Process`;
-const healthPaths: Readonly<Record<string, HealthMethod>> = {
-  '/grpc.health.v1.Health/Check': 'Check',
-  '/grpc.health.v1.Health/Watch': 'Watch',
-  '/grpc.health.v1.Health/List': 'List',
-};
 
 /** Starts serving. Rejects when an address cannot be listened on. */
 export async function startExtProcServer(
@@ -137,7 +132,7 @@ export async function startExtProcServer(
 
   function handlerOf(path: string, call: GrpcCall): ExchangeHandler | undefined {
     if (path === processPath) return new Exchange(context, call);
-    const method = healthPaths[path];
+    const method = healthMethodOf(path);
     return method === undefined ? undefined : new HealthCall(call, method, health);
   }
 

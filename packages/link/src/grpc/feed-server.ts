@@ -13,6 +13,7 @@ import {
 } from '@leadsman/service/rotating-certificate';
 import { formatHostPort, frameBytesMax } from '@leadsman/wire';
 import type { FrameHandler, FrameSource } from '../frame-port.ts';
+import { type Authorizer, bearerOf } from './bearer.ts';
 import { feedService, type WatchRequest } from './feed-service.ts';
 import { serverCredentials } from './tls.ts';
 
@@ -27,6 +28,8 @@ export interface FeedServerOptions {
   logger?: CertificateLogger;
   /** Distance of two looks at the files, ms. */
   lookEveryMs?: number;
+  /** Whom to serve, by the bearer token of a call; without it everybody. */
+  authorize?: Authorizer;
   /** Serves `Feed/Watch`; without it watchers are told `UNIMPLEMENTED`. */
   watch?: (call: WatchCall) => void;
   /** Streams of senders at once; one per node or pod. */
@@ -46,6 +49,8 @@ export interface FeedServerCounters {
   frames: number;
   bytes: number;
   refusedStreams: number;
+  /** Calls without a token that is believed. */
+  refusedTokens: number;
   /** Streams that ended with an error: a sender that vanished, bytes that are no message. */
   failedStreams: number;
   /** Frames whose handler threw. */
@@ -67,6 +72,7 @@ class PushServer implements FeedServer {
     frames: 0,
     bytes: 0,
     refusedStreams: 0,
+    refusedTokens: 0,
     failedStreams: 0,
     handlerErrors: 0,
   };
@@ -85,8 +91,8 @@ class PushServer implements FeedServer {
       'grpc.keepalive_timeout_ms': 10_000,
     });
     this.#server.addService(feedService, {
-      Push: (call: PushCall) => this.#push(call),
-      Watch: (call: WatchCall) => this.#watch(call),
+      Push: (call: PushCall) => this.#admit(call, () => this.#push(call)),
+      Watch: (call: WatchCall) => this.#admit(call, () => this.#watch(call)),
     });
   }
 
@@ -132,6 +138,28 @@ class PushServer implements FeedServer {
         clearTimeout(timer);
         resolve();
       });
+    });
+  }
+
+  /** Serves a call whose token is believed. Its messages wait meanwhile, in the sender's window. */
+  #admit(call: PushCall | WatchCall, serve: () => void): void {
+    const { authorize } = this.#options;
+    if (authorize === undefined) {
+      serve();
+      return;
+    }
+    // A call that fails before it is served has nobody else to hear of it.
+    const ignore = () => undefined;
+    call.on('error', ignore);
+    void authorize(bearerOf(call.metadata)).then((believed) => {
+      call.off('error', ignore);
+      if (call.cancelled) return;
+      if (believed) {
+        serve();
+        return;
+      }
+      this.counters.refusedTokens++;
+      call.emit('error', { code: status.UNAUTHENTICATED, details: 'no token that is believed' });
     });
   }
 

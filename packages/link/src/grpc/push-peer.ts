@@ -12,7 +12,7 @@
  * No HTTP/2 pings are sent: the confirmations show life, and a server that counts pings has
  * nothing to object to.
  */
-import { type ChannelOptions, Client, type ClientDuplexStream, Metadata } from '@grpc/grpc-js';
+import { type ChannelOptions, Client, type ClientDuplexStream } from '@grpc/grpc-js';
 import type { Backoff } from '@leadsman/service/backoff';
 import { frameBytesMax } from '@leadsman/wire';
 import { pushMethod } from './feed-service.ts';
@@ -146,14 +146,15 @@ export class PushPeer {
       'grpc.initial_reconnect_backoff_ms': 1_000,
       ...(tls.secured ? { 'grpc.ssl_target_name_override': serverName } : {}),
     };
-    const client = new Client(address, await tls.credentials(), options);
+    const [credentials, metadata] = await Promise.all([tls.credentials(), tls.metadata()]);
+    const client = new Client(address, credentials, options);
     if (this.#closed) return client.close();
     this.#client = client;
     const call: Push = client.makeBidiStreamRequest(
       pushMethod.path,
       pushMethod.requestSerialize,
       pushMethod.responseDeserialize,
-      new Metadata(),
+      metadata,
     );
     this.#call = call;
     this.#frames = 0;

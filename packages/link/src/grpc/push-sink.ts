@@ -6,18 +6,17 @@
  * name server that fails for a moment must not cut what works.
  */
 import { Backoff } from '@leadsman/service/backoff';
-import type { TlsFiles } from '@leadsman/service/rotating-certificate';
 import { frameBytesMax } from '@leadsman/wire';
 import type { FrameSink } from '../frame-port.ts';
 import type { LinkLogger } from '../nats/options.ts';
 import { type PushBounds, type PushCounters, PushPeer } from './push-peer.ts';
 import { type LookupAll, lookupAll, parseTarget, type Replica, resolveTargets } from './resolve.ts';
-import { ClientTls } from './tls.ts';
+import { ClientTls, type CollectorAccess } from './tls.ts';
 
 export interface GrpcSinkOptions {
   /** `host:port` of collectors, each possibly many replicas. */
   targets: readonly string[];
-  tls?: TlsFiles;
+  tls?: CollectorAccess;
   logger?: LinkLogger;
   random?: () => number;
   nowMs?: () => number;

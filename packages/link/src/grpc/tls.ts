@@ -7,6 +7,7 @@ import {
   type ChannelCredentials,
   credentials,
   experimental,
+  type Metadata,
   ServerCredentials,
 } from '@grpc/grpc-js';
 import {
@@ -15,15 +16,28 @@ import {
   type TlsFiles,
   type TlsMaterial,
 } from '@leadsman/service/rotating-certificate';
+import { bearerMetadata } from './bearer.ts';
+
+/** How a client shows itself to collectors: certificates, and a token that it sends along. */
+export interface CollectorAccess extends TlsFiles {
+  tokenFile?: string | undefined;
+}
 
 /** The files of a client; plain text without a CA file. */
 export class ClientTls {
   readonly secured: boolean;
   readonly #certificate: RotatingCertificate;
+  readonly #tokenFile: string | undefined;
 
-  constructor(files: TlsFiles | undefined, logger?: CertificateLogger) {
+  constructor(files: CollectorAccess | undefined, logger?: CertificateLogger) {
     this.secured = Boolean(files?.caFile);
+    this.#tokenFile = files?.tokenFile;
     this.#certificate = new RotatingCertificate({ files: files ?? {}, logger });
+  }
+
+  /** For one more call. A token is never sent in plain text. Rejects without the file. */
+  metadata(): Promise<Metadata> {
+    return bearerMetadata(this.secured ? this.#tokenFile : undefined);
   }
 
   /** For one more connection. Rejects while there was never a usable set of files. */

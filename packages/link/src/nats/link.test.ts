@@ -90,7 +90,6 @@ describe.skipIf(!requireNats())('a NATS link', () => {
   });
 
   it('keeps nothing that was published while the server was away', async () => {
-    // C35
     const first = await launch();
     const sender = link(first);
     const receiver = link(first);

@@ -142,7 +142,6 @@ it('collapses several reports of one pod to the newest, and adds the time it hel
 });
 
 it('keeps the highest (epoch, seq), whatever order reports come in', () => {
-  // C35
   const { batcher, got } = setUp();
   for (const seq of [11, 12, 12, 10, 20]) {
     batcher.take(reportFrame({ uid: 'a', seq }), undefined, 10);

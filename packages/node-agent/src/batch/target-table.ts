@@ -3,8 +3,10 @@
  *
  * A frame is applied whole or not at all: it is checked first (bytes, then who speaks for whom),
  * and only then applied. A sender speaks for a pod if its peer address is the address in the
- * pod's report; records that carry no address (attributes, ranks, gone) must follow such a report
- * in the same frame or in an earlier one.
+ * pod's report, and that is the pod's own: where the API server's list of the node's pods is known,
+ * the address that it states; else the address that first reported for the pod, all its ports
+ * together, until that has fallen silent. Records that carry no address (attributes, ranks, gone)
+ * must follow such a report in the same frame or in an earlier one.
  *
  * Cost per record: one map look-up and one copy.
  */
@@ -26,13 +28,33 @@ export type TakeResult =
   | { status: 'taken' }
   | { status: 'bad_frame'; code: WireErrorCode }
   | { status: 'wrong_peer' }
+  /** A pod that is not on this node, by the API server's list. */
+  | { status: 'foreign_pod' }
   | { status: 'full' }
   /** Nobody knows how old it is, as this process has just stood still; the next will do. */
   | { status: 'stalled' };
 
 const taken: TakeResult = { status: 'taken' };
 const wrongPeer: TakeResult = { status: 'wrong_peer' };
+const foreignPod: TakeResult = { status: 'foreign_pod' };
 const full: TakeResult = { status: 'full' };
+
+/** The pods of this node, by who can prove it. */
+export interface PodDirectory {
+  /** Whether the list is known; while it is not, nothing is concluded from it. */
+  readonly listed: boolean;
+  /**
+   * The addresses (16 bytes each) of a pod by its key as text; empty when it has none yet,
+   * `undefined` when it is none of this node's.
+   */
+  addressesOf(podKey: string): readonly Uint8Array[] | undefined;
+}
+
+/** From where a pod reports, and when it was last heard. */
+interface Binding {
+  readonly address: Uint8Array;
+  heardMs: number;
+}
 
 export class TargetTable {
   readonly targets = new Map<string, Target>();
@@ -47,6 +69,9 @@ export class TargetTable {
   #ended = 0;
   readonly #bounds: BatchBounds;
   readonly #counters: BatchCounters;
+  readonly #directory: PodDirectory | undefined;
+  /** By pod key as text; a pod has a binding only while it has targets. */
+  readonly #bindings = new Map<string, Binding>();
   readonly #reader = new FrameReader();
   /** Of the loaded frame, per record: its target, and where it states an address (-1: nowhere). */
   readonly #keys: string[] = [];
@@ -54,9 +79,10 @@ export class TargetTable {
   /** Targets that the loaded frame adds. */
   readonly #fresh = new Set<string>();
 
-  constructor(bounds: BatchBounds, counters: BatchCounters) {
+  constructor(bounds: BatchBounds, counters: BatchCounters, directory?: PodDirectory) {
     this.#bounds = bounds;
     this.#counters = counters;
+    this.#directory = directory;
   }
 
   /** Targets of which reports are to be expected. */
@@ -74,9 +100,15 @@ export class TargetTable {
       return { status: 'bad_frame', code: error.code };
     }
     this.#index();
-    if (peer !== undefined && !this.#speaksFor(peer, nowMs)) {
-      this.#counters.refusedPeers++;
-      return wrongPeer;
+    if (peer !== undefined) {
+      if (this.#hasForeignPod()) {
+        this.#counters.refusedForeign++;
+        return foreignPod;
+      }
+      if (!this.#speaksFor(peer, nowMs)) {
+        this.#counters.refusedPeers++;
+        return wrongPeer;
+      }
     }
     if (!this.#hasRoom(peer)) {
       this.#counters.refusedTargets++;
@@ -100,6 +132,9 @@ export class TargetTable {
       if (target.report.waiting) this.waitingReports--;
       this.#counters.expiredTargets++;
     }
+    for (const [pod, binding] of this.#bindings) {
+      if (nowMs - binding.heardMs >= this.#bounds.expireMs) this.#bindings.delete(pod);
+    }
   }
 
   #index(): void {
@@ -118,14 +153,40 @@ export class TargetTable {
       const addressAt = this.#addresses[i] as number;
       if (addressAt >= 0) {
         if (!sameBytes(this.#reader.bytes, addressAt, peer)) return false;
-        // Another address may take a pod over only once the first has fallen silent.
-        const silent = target !== undefined && nowMs - target.heardMs >= this.#bounds.expireMs;
-        if (target !== undefined && !silent && !sameBytes(target.address, 0, peer)) return false;
+        if (!this.#isPodAt(podOf(key), peer, nowMs)) return false;
       } else if (!this.#reportedHere(key)) {
         if (target === undefined || !sameBytes(target.address, 0, peer)) return false;
       }
     }
     return true;
+  }
+
+  /** Whether the frame speaks of a pod that the node's list does not have. */
+  #hasForeignPod(): boolean {
+    const directory = this.#directory;
+    if (directory?.listed !== true) return false;
+    return this.#keys.some((key) => directory.addressesOf(podOf(key)) === undefined);
+  }
+
+  /** By the node's list where that says it; else another address must wait for silence. */
+  #isPodAt(pod: string, peer: Uint8Array, nowMs: number): boolean {
+    const stated = this.#directory?.listed === true ? this.#directory.addressesOf(pod) : undefined;
+    if (stated !== undefined && stated.length > 0) {
+      return stated.some((address) => sameBytes(address, 0, peer));
+    }
+    const binding = this.#bindings.get(pod);
+    if (binding === undefined || nowMs - binding.heardMs >= this.#bounds.expireMs) return true;
+    return sameBytes(binding.address, 0, peer);
+  }
+
+  #bind(pod: string, address: Uint8Array, nowMs: number): void {
+    const binding = this.#bindings.get(pod);
+    if (binding === undefined)
+      this.#bindings.set(pod, { address: address.slice(), heardMs: nowMs });
+    else {
+      binding.address.set(address);
+      binding.heardMs = nowMs;
+    }
   }
 
   #reportedHere(key: string): boolean {
@@ -155,6 +216,9 @@ export class TargetTable {
     target.heardMs = nowMs;
     if (reader.type === recordType.report) {
       this.#counters.reports++;
+      const addressAt = reader.addressByte;
+      const address = reader.bytes.subarray(addressAt, addressAt + addressBytes);
+      this.#bind(podOf(key), address, nowMs);
       const waited = target.report.waiting;
       if (!this.#put(target.report, target.reportOrder, nowMs)) return;
       if (!waited) this.waitingReports++;
@@ -162,8 +226,7 @@ export class TargetTable {
       if (target.ended) this.#ended--;
       target.gone.bytes = undefined;
       target.gone.waiting = false;
-      const addressAt = reader.addressByte;
-      target.address.set(reader.bytes.subarray(addressAt, addressAt + addressBytes));
+      target.address.set(address);
     } else if (reader.type === recordType.attributes) {
       this.#put(target.attributes, target.attributesOrder, nowMs);
     } else if (reader.type === recordType.ranks) {
@@ -200,6 +263,11 @@ export class TargetTable {
     held.put(bytes.subarray(offset, offset + length));
     return true;
   }
+}
+
+/** The pod of a target: a key is `<pod key as text>/<port>`. */
+function podOf(key: string): string {
+  return key.slice(0, key.indexOf('/'));
 }
 
 function sameBytes(bytes: Uint8Array, offset: number, other: Uint8Array): boolean {

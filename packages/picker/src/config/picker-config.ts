@@ -1,11 +1,20 @@
 /** Flags and variables of the picker process. See docs/configuration.md for the strategy file. */
-import { adminOptions, natsOptions, podIdentityOptions } from '@leadsman/service';
+import {
+  adminOptions,
+  callerOptions,
+  collectorOptions,
+  collectorProblem,
+  listenerProblem,
+  natsOptions,
+  podIdentityOptions,
+} from '@leadsman/service';
+import { Network, WireError } from '@leadsman/wire';
 import { z } from 'zod';
 
 const port = z.number().int().min(0).max(65_535);
 const milliseconds = (least: number, most: number) => z.number().int().min(least).max(most);
 
-export const pickerConfigShape = z.object({
+const pickerOptions = z.object({
   ...adminOptions(9090),
   ...natsOptions,
   ...podIdentityOptions,
@@ -19,7 +28,7 @@ export const pickerConfigShape = z.object({
     .min(1)
     .max(64)
     .default(2)
-    .describe('ext_proc threads; they share the port.'),
+    .describe('Worker processes that serve ext_proc; they share the port.'),
   poolPorts: z
     .array(z.string().regex(/^\d+=.+$/, 'not PORT=POOL'))
     .default([])
@@ -36,6 +45,10 @@ export const pickerConfigShape = z.object({
     .default('kubernetes')
     .describe('Where pools and endpoints come from.'),
   poolFile: z.string().default('').describe('YAML file of pools, with --pool-source file.'),
+  poolNetworks: z
+    .array(z.string().refine(isNetwork, 'not a network (10.0.0.0/8, fd00::/8)'))
+    .default([])
+    .describe('Networks whose reporters become endpoints, with --pool-source view.'),
   poolName: z.string().default('default').describe('Name of the pool, with --pool-source view.'),
   namespaces: z
     .array(z.string())
@@ -52,10 +65,7 @@ export const pickerConfigShape = z.object({
     .describe('Serve pools without a class as well, with --inference-class.'),
   kubeconfig: z.string().default('').describe('Kubeconfig file; empty: in-cluster account.'),
 
-  collector: z
-    .array(z.string())
-    .default([])
-    .describe('Collector services to read the view from (grpc://host:port), instead of NATS.'),
+  ...collectorOptions,
   directHost: z.string().default('0.0.0.0').describe('Address of the direct frame server.'),
   directPort: z
     .number()
@@ -64,6 +74,13 @@ export const pickerConfigShape = z.object({
     .max(65_535)
     .default(-1)
     .describe('Port on which sidecars and agents stream frames directly; -1: off, 0: any.'),
+  directTlsCertFile: z
+    .string()
+    .default('')
+    .describe('Certificate of that port; empty: plain text.'),
+  directTlsKeyFile: z.string().default('').describe('Key of the certificate.'),
+  directTlsClientCaFile: z.string().default('').describe('Clients must show a certificate of it.'),
+  ...callerOptions,
   endpointsMax: z
     .number()
     .int()
@@ -125,4 +142,31 @@ export const pickerConfigShape = z.object({
     .describe('Obey the headers of the gateway conformance suite. Never in production.'),
 });
 
+export const pickerConfigShape = pickerOptions.superRefine((config, context) => {
+  const refuse = (key: keyof typeof config, message: string) => {
+    if (message !== '') context.addIssue({ code: 'custom', path: [key], message });
+  };
+  refuse('collectorTlsCaFile', collectorProblem(config));
+  refuse(
+    'directTlsCertFile',
+    listenerProblem({
+      certFile: config.directTlsCertFile,
+      keyFile: config.directTlsKeyFile,
+      clientCaFile: config.directTlsClientCaFile,
+      tokenFile: config.callerTokenFile,
+      tokenAudience: config.callerTokenAudience,
+    }),
+  );
+});
+
 export type PickerConfig = Readonly<z.output<typeof pickerConfigShape>>;
+
+function isNetwork(text: string): boolean {
+  try {
+    new Network(text);
+    return true;
+  } catch (error) {
+    if (error instanceof WireError) return false;
+    throw error;
+  }
+}

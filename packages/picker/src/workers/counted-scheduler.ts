@@ -5,7 +5,7 @@ export class CountedScheduler implements Scheduler {
   readonly #scheduler: Scheduler;
   readonly #picks: Uint32Array;
 
-  constructor(scheduler: Scheduler, picks: SharedArrayBuffer) {
+  constructor(scheduler: Scheduler, picks: ArrayBufferLike) {
     this.#scheduler = scheduler;
     this.#picks = new Uint32Array(picks);
   }

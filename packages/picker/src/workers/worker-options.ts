@@ -1,5 +1,4 @@
-/** From the picker's flags to what one ext_proc thread needs to know. */
-
+/** From the picker's flags to what one worker needs to know. */
 import { BodyMode } from '@leadsman/ext-proc/body-mode';
 import {
   defaultExchangeOptions,
@@ -36,8 +35,8 @@ export function parsePoolPorts(texts: readonly string[]): PoolPort[] {
 }
 
 /**
- * The options of a thread's server. `port` is that of the first address: 0 until the system has
- * given one to the first thread.
+ * The options of a worker's server. `port` is that of the first address: 0 until the system has
+ * given one to the first worker.
  */
 export function extProcOptionsOf(
   config: PickerConfig,

@@ -66,6 +66,16 @@ function registerPicks(registry: Registry, hub: SchedulingHub): void {
         lastResort.inc({ pool: pool.pool }, pool.lastResortPicks);
     },
   });
+  const foreign = new Counter({
+    name: 'leadsman_picker_foreign_reports_total',
+    help: 'Reports that stated another address than their member has',
+    labelNames: ['pool'],
+    registers: [registry],
+    collect(): void {
+      foreign.reset();
+      for (const pool of hub.totals.pools()) foreign.inc({ pool: pool.pool }, pool.foreignReports);
+    },
+  });
 }
 
 function registerPools(registry: Registry, hub: SchedulingHub): void {
@@ -77,7 +87,7 @@ function registerPools(registry: Registry, hub: SchedulingHub): void {
     collect(): void {
       endpoints.reset();
       for (const pool of newestPools(hub)) {
-        for (const state of ['fresh', 'stale', 'suspect', 'sleeping'] as const) {
+        for (const state of ['fresh', 'stale', 'suspect', 'sleeping', 'unreachable'] as const) {
           endpoints.set({ pool: pool.pool, state }, pool[state]);
         }
       }

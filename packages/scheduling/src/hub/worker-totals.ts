@@ -8,7 +8,7 @@ import type { PoolSnapshot, SchedulingSnapshot } from '../shared/messages.ts';
 /** What is counted of a pool since the start. */
 export type PoolCounts = Pick<
   PoolSnapshot,
-  'pool' | 'outcomes' | 'lastResortPicks' | 'droppedAdapters'
+  'pool' | 'outcomes' | 'lastResortPicks' | 'foreignReports' | 'droppedAdapters'
 >;
 
 export class WorkerTotals {
@@ -65,6 +65,7 @@ function sum(one: PoolCounts, other: PoolCounts | undefined): PoolCounts {
     pool: one.pool,
     outcomes,
     lastResortPicks: one.lastResortPicks + (other?.lastResortPicks ?? 0),
+    foreignReports: one.foreignReports + (other?.foreignReports ?? 0),
     droppedAdapters: one.droppedAdapters + (other?.droppedAdapters ?? 0),
   };
 }

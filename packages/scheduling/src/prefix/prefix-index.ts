@@ -16,6 +16,7 @@
  * tokens: 42 MB for 100 such endpoints, 0.4 GB for 1,000, 4.3 GB for 10,000), and 16 B per distinct
  * landmark. The system backs only what is used.
  */
+import { type AllocateShared, allocateInProcess } from '@leadsman/service/processes/shared-memory';
 import type { BlockHashes } from './block-hash.ts';
 import { BlockHolders, landmark, landmarkEvery } from './block-holders.ts';
 import { EndpointBlocks } from './endpoint-blocks.ts';
@@ -35,13 +36,14 @@ export interface PrefixIndexShape {
 const endpointsLimit = 65_534;
 
 /** Reserves the memory of an index; the system backs only the pages that are used. */
-export function createPrefixBuffer(shape: PrefixIndexShape): SharedArrayBuffer {
+export function createPrefixBuffer(
+  shape: PrefixIndexShape,
+  allocate: AllocateShared = allocateInProcess,
+): ArrayBufferLike {
   if (shape.endpointsMax > endpointsLimit) {
     throw new RangeError(`a prefix index has room for ${endpointsLimit} endpoints`);
   }
-  return new SharedArrayBuffer(
-    4 * (blockWords(shape) + BlockHolders.words(shape.distinctBlocksMax)),
-  );
+  return allocate(4 * (blockWords(shape) + BlockHolders.words(shape.distinctBlocksMax)));
 }
 
 export class PrefixIndex {

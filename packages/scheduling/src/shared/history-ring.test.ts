@@ -68,7 +68,9 @@ describe('the history ring', () => {
       ended = true;
     });
     const deadline = performance.now() + 20_000;
-    for (let left = 1; left > 0 || !ended; ) {
+    // What was written between a look and the end is still to be read.
+    for (let left = 1, wasEnded = false; left > 0 || !wasEnded; ) {
+      wasEnded = ended;
       const records = drain(reader);
       left = records.length;
       for (const { endpoint, high, low } of records) {

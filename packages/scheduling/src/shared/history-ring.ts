@@ -12,6 +12,7 @@
  * one. When there is no room the record is dropped and counted: the other replicas then know less
  * of one endpoint's cache, nothing more. Both counters wrap at 2³²; the ring's size divides that.
  */
+import { type AllocateShared, allocateInProcess } from '@leadsman/service/processes/shared-memory';
 import type { BlockHashes } from '../prefix/block-hash.ts';
 
 const headerWords = 4;
@@ -25,14 +26,14 @@ const ringWords = 65_536;
 /** A prompt's blocks travel in records of at most this many, so one prompt cannot fill the ring. */
 const blocksPerRecordMax = 512;
 
-export function createHistoryBuffer(): SharedArrayBuffer {
-  return new SharedArrayBuffer((headerWords + ringWords) * 4);
+export function createHistoryBuffer(allocate: AllocateShared = allocateInProcess): ArrayBufferLike {
+  return allocate((headerWords + ringWords) * 4);
 }
 
 export class HistoryWriter {
   readonly #words: Int32Array;
 
-  constructor(buffer: SharedArrayBuffer) {
+  constructor(buffer: ArrayBufferLike) {
     this.#words = new Int32Array(buffer);
   }
 
@@ -74,7 +75,7 @@ export type HistoryScratch = Pick<BlockHashes, 'high' | 'low' | 'count'>;
 export class HistoryReader {
   readonly #words: Int32Array;
 
-  constructor(buffer: SharedArrayBuffer) {
+  constructor(buffer: ArrayBufferLike) {
     this.#words = new Int32Array(buffer);
     this.#words[isRead] = 1;
   }

@@ -1,10 +1,10 @@
 /**
  * How many requests each endpoint has in flight from this picker, in memory shared by every
- * worker thread of the process.
+ * worker of it.
  *
  * Layout: Int32 words, one row of `endpointsMax × inFlightFields` for the totals, then one such row
  * per worker. A worker adds to the total and to its own row, both by `Atomics.add`, so that
- *   - any thread reads a total with one load and never waits, and
+ *   - anybody reads a total with one load and never waits, and
  *   - the share of a worker that died can be taken back from the totals (`forgetWorker`).
  *
  * Cost: an addition is two atomic adds per field, a read is one load. 10,000 endpoints and
@@ -14,6 +14,7 @@
  * was added before by the same worker under the same endpoint index; an index is given to another
  * endpoint only when its count is 0, so a late release always meets its own pod incarnation.
  */
+import { type AllocateShared, allocateInProcess } from '@leadsman/service/processes/shared-memory';
 
 /** Words per endpoint: see `InFlightField`. */
 export const inFlightFields = 4;
@@ -37,17 +38,20 @@ export interface InFlightShape {
 }
 
 /** Reserves the shared memory of a table. All zero; pages are committed when first touched. */
-export function createInFlightBuffer(shape: InFlightShape): SharedArrayBuffer {
-  return new SharedArrayBuffer(4 * inFlightFields * shape.endpointsMax * (1 + shape.workers));
+export function createInFlightBuffer(
+  shape: InFlightShape,
+  allocate: AllocateShared = allocateInProcess,
+): ArrayBufferLike {
+  return allocate(4 * inFlightFields * shape.endpointsMax * (1 + shape.workers));
 }
 
-/** One thread's access to the table. `worker` is −1 for a thread that only reads. */
+/** One process's access to the table. `worker` is −1 for one that only reads. */
 export class InFlightTable {
   readonly endpointsMax: number;
   readonly workers: number;
   /**
    * The totals, `inFlightFields` words per endpoint, for loops over many: an atomic load costs some
-   * 20 ns in V8, a plain one 1 ns. It never tears, and may be a moment late when another thread has
+   * 20 ns in V8, a plain one 1 ns. It never tears, and may be a moment late when another process has
    * just written, as any load may be. Only to be read.
    */
   readonly totals: Int32Array;
@@ -55,7 +59,7 @@ export class InFlightTable {
   readonly #rowWords: number;
   readonly #own: number;
 
-  constructor(buffer: SharedArrayBuffer, shape: InFlightShape, worker: number) {
+  constructor(buffer: ArrayBufferLike, shape: InFlightShape, worker: number) {
     this.endpointsMax = shape.endpointsMax;
     this.workers = shape.workers;
     this.#rowWords = inFlightFields * shape.endpointsMax;
@@ -86,8 +90,9 @@ export class InFlightTable {
   }
 
   /**
-   * Takes everything a worker added out of the totals, for the main thread to call after that
-   * worker's thread has ended. Returns the number of requests taken back.
+   * Takes everything a worker added out of the totals, for the main process to call after
+   * that worker has ended.
+   * Returns the number of requests taken back.
    */
   forgetWorker(worker: number): number {
     const row = this.#rowWords * (1 + worker);
@@ -99,5 +104,28 @@ export class InFlightTable {
       if (at % inFlightFields === InFlightField.requests) requests += amount;
     }
     return requests;
+  }
+
+  /**
+   * How far each total is from the sum of the workers' rows, by its position; only those that are.
+   * A worker that is just adding is off by what it adds, for some 50 ns; one that was killed
+   * between its two additions is off for good.
+   */
+  discrepancies(): Map<number, number> {
+    const found = new Map<number, number>();
+    for (let at = 0; at < this.#rowWords; at++) {
+      let sum = 0;
+      for (let worker = 1; worker <= this.workers; worker++) {
+        sum += this.#words[worker * this.#rowWords + at]!;
+      }
+      const off = Atomics.load(this.#words, at) - sum;
+      if (off !== 0) found.set(at, off);
+    }
+    return found;
+  }
+
+  /** Takes `amount` out of the total at a position of {@link discrepancies}. */
+  correct(at: number, amount: number): void {
+    Atomics.sub(this.#words, at, amount);
   }
 }

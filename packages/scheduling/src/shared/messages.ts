@@ -28,11 +28,14 @@ export interface PoolSnapshot {
   /** Picks by strategy name, or by the reason why nobody was picked. */
   outcomes: Record<string, number>;
   lastResortPicks: number;
+  /** Reports that stated another address than their member's. */
+  foreignReports: number;
   /** LoRA adapters for which there was no room in the pool's table. */
   droppedAdapters: number;
   fresh: number;
   stale: number;
   suspect: number;
   sleeping: number;
+  unreachable: number;
   isSaturated: boolean;
 }

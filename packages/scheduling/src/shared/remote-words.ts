@@ -6,11 +6,15 @@
  * replicas | share delay ms | endpoint 0: one word per in-flight field | endpoint 1: … | …
  * ```
  */
+import { type AllocateShared, allocateInProcess } from '@leadsman/service/processes/shared-memory';
 import { inFlightFields } from './in-flight-table.ts';
 
 /** Words of the remote part: the fields of the in-flight table by endpoint. */
-export function createRemoteBuffer(endpointsMax: number): SharedArrayBuffer {
-  return new SharedArrayBuffer((endpointsMax * inFlightFields + remoteHeaderWords) * 4);
+export function createRemoteBuffer(
+  endpointsMax: number,
+  allocate: AllocateShared = allocateInProcess,
+): ArrayBufferLike {
+  return allocate((endpointsMax * inFlightFields + remoteHeaderWords) * 4);
 }
 
 /** Words before the endpoints' ones: live replicas besides this one, share delay in ms. */
@@ -21,7 +25,7 @@ export const remoteHeader = { replicas: 0, shareDelayMs: 1 } as const;
 export class RemoteWords {
   readonly #words: Int32Array;
 
-  constructor(buffer: SharedArrayBuffer) {
+  constructor(buffer: ArrayBufferLike) {
     this.#words = new Int32Array(buffer);
   }
 

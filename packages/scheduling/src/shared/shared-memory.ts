@@ -1,5 +1,5 @@
-/** The memory that the threads of a picker share for scheduling; made by main, sent to workers. */
-
+/** The memory that the processes of a picker share for scheduling. */
+import type { AllocateShared } from '@leadsman/service/processes/shared-memory';
 import { blockTokens } from '../prefix/block-hash.ts';
 import { createPrefixBuffer, type PrefixIndexShape } from '../prefix/prefix-index.ts';
 import type { PrefixIndexConfig } from '../scheduling-config.ts';
@@ -8,18 +8,19 @@ import { createRemoteBuffer } from './remote-words.ts';
 
 export interface SchedulingMemory {
   /** Requests in flight of the other replicas (remote-words.ts). */
-  remote: SharedArrayBuffer;
-  prefix: SharedArrayBuffer;
+  remote: ArrayBufferLike;
+  prefix: ArrayBufferLike;
   prefixShape: PrefixIndexShape;
   /** One ring per worker (history-ring.ts). */
-  histories: SharedArrayBuffer[];
+  histories: ArrayBufferLike[];
 }
 
-/** Reserves it; the system backs only the pages that are used. */
+/** Reserves it, always in this order; the system backs only the pages that are used. */
 export function createSchedulingMemory(
   endpointsMax: number,
   workers: number,
   prefixIndex: PrefixIndexConfig,
+  allocate?: AllocateShared,
 ): SchedulingMemory {
   // The index names endpoints by 16 bits; positions beyond are rare and go without it.
   const prefixShape: PrefixIndexShape = {
@@ -29,9 +30,9 @@ export function createSchedulingMemory(
     blockTokens,
   };
   return {
-    remote: createRemoteBuffer(endpointsMax),
-    prefix: createPrefixBuffer(prefixShape),
+    remote: createRemoteBuffer(endpointsMax, allocate),
+    prefix: createPrefixBuffer(prefixShape, allocate),
     prefixShape,
-    histories: Array.from({ length: workers }, createHistoryBuffer),
+    histories: Array.from({ length: workers }, () => createHistoryBuffer(allocate)),
   };
 }

@@ -42,7 +42,7 @@ describe.each(strategies)('%s over gauges that stay at 0', (strategy) => {
       expect(table.unseenRequests[i]).toBe(0);
       expect(ledger.requests(endpoints[i]!.index)).toBe(byEndpoint[i]);
     }
-  }); // C18
+  });
 
   it('adds traffic that no picker sent, once', async () => {
     const endpoints = endpointsOf(2);

@@ -1,6 +1,13 @@
 /** Subset, priority, saturation, header, fallbacks: what surrounds a strategy. */
 import { describe, expect, it } from 'vitest';
-import { createRig, endpointsOf, poolUpdate, type Rig, tally } from '../fixture/scheduler-rig.ts';
+import {
+  createRig,
+  endpointsOf,
+  poolName,
+  poolUpdate,
+  type Rig,
+  tally,
+} from '../fixture/scheduler-rig.ts';
 
 const nowMs = 5_000;
 
@@ -32,6 +39,10 @@ describe('a subset', () => {
     ['IPv6 in brackets', ['[fd00::3]:8000'], ['[fd00::3]:8000']],
     ['bare IPv6', ['fd00::3'], ['[fd00::3]:8000']],
     ['bare IPv6 in brackets', ['[fd00::3]'], ['[fd00::3]:8000']],
+    ['IPv6 in another spelling', ['[FD00:0:0:0:0:0:0:3]:8000'], ['[fd00::3]:8000']],
+    ['a mapped IPv4 address', ['[::ffff:10.0.0.1]:8000'], ['10.0.0.1:8000']],
+    ['a bare mapped IPv4 address', ['::ffff:10.0.0.2'], ['10.0.0.2:8000']],
+    ['another port', ['10.0.0.1:8001', '10.0.0.2'], ['10.0.0.2:8000']],
     ['members and strangers', ['1.2.3.4:80', ' 10.0.0.0:8000 '], ['10.0.0.0:8000']],
   ])('limits the pick: %s', async (_name, subset, expected) => {
     const rig = await createRig({ config, endpoints, nowMs });
@@ -59,7 +70,45 @@ describe('a subset', () => {
     ]);
     rig.scheduler.updatePool(poolUpdate(endpoints, 2), nowMs);
     expect(rig.pick({ nowMs }).status).toBe('picked');
-  }); // C17
+  });
+});
+
+describe('a report from another address than its member has', () => {
+  const endpoints = endpointsOf(2);
+  const config = 'default: { strategy: least-load }';
+
+  it('is none of that member, and is counted', async () => {
+    const rig = await createRig({ config, endpoints, nowMs });
+    rig.gauges.report(endpoints[0]!, {
+      measuredAtMs: nowMs,
+      runningRequests: 9,
+      waitingRequests: 9,
+    });
+    rig.gauges.report(endpoints[1]!, {
+      measuredAtMs: nowMs,
+      runningRequests: 0,
+      waitingRequests: 0,
+      address: '10.6.6.6',
+    });
+    expect(rig.pick({ nowMs: nowMs + 50 }).destination).toBe('10.0.0.0:8000');
+    const { table } = rig.scheduler.pools.get(poolName)!;
+    expect(table.foreignReports).toBeGreaterThan(0);
+    rig.gauges.report(endpoints[1]!, {
+      measuredAtMs: nowMs + 60,
+      runningRequests: 0,
+      waitingRequests: 0,
+    });
+    expect(rig.pick({ nowMs: nowMs + 100 }).destination).toBe('10.0.0.1:8000');
+  });
+
+  it("is the member's own in any spelling of its address", async () => {
+    const written = endpointsOf(1, () => ({ address: '::ffff:10.0.0.0' }));
+    const rig = await createRig({ config, endpoints: written, nowMs });
+    const numbers = { measuredAtMs: nowMs, runningRequests: 1, waitingRequests: 1 };
+    rig.gauges.report(written[0]!, { ...numbers, address: '10.0.0.0' });
+    rig.pick({ nowMs: nowMs + 50 });
+    expect(rig.scheduler.pools.get(poolName)!.table.foreignReports).toBe(0);
+  });
 });
 
 describe('a sheddable request', () => {

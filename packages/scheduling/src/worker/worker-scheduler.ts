@@ -30,7 +30,7 @@ export interface WorkerSchedulerOptions {
   source: GaugeSource;
   inFlight: InFlightTable;
   /** Shared words of the other replicas' requests, see ledger.ts. */
-  remote: SharedArrayBuffer;
+  remote: ArrayBufferLike;
   prefixIndex: PrefixIndex;
   /** Where routing history for the other replicas goes; `undefined` without replicas. */
   history: HistoryWriter | undefined;

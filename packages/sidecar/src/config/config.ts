@@ -8,7 +8,13 @@ import {
   scrapeTimeoutMsDefault,
   suspicionDefaults,
 } from '@leadsman/scrape';
-import { adminOptions, natsOptions, podIdentityOptions } from '@leadsman/service';
+import {
+  adminOptions,
+  collectorOptions,
+  collectorProblem,
+  natsOptions,
+  podIdentityOptions,
+} from '@leadsman/service';
 import { z } from 'zod';
 
 const targetPattern = /^(\d{1,5})=(https?:\/\/\S+)$/;
@@ -99,13 +105,7 @@ export const sidecarConfigShape = z
     agentPort: port.default(9_410).describe("Port of the node's agent."),
     agentUrl: z.string().default('').describe('URL of the agent; empty: host IP and agent port.'),
     localAddress: z.string().default('').describe('Address to connect from; empty: any.'),
-    collectorUrl: z
-      .array(z.string())
-      .default([])
-      .describe('Collectors to stream to directly (grpc://host:port), instead of NATS.'),
-    collectorTlsCaFile: z.string().default('').describe('CA of the collectors; turns TLS on.'),
-    collectorTlsCertFile: z.string().default('').describe('Client certificate for collectors.'),
-    collectorTlsKeyFile: z.string().default('').describe('Key of that certificate.'),
+    ...collectorOptions,
   })
   .refine(({ podIp }) => podIp === '' || (isIP(podIp) !== 0 && !podIp.includes('%')), {
     path: ['podIp'],
@@ -115,9 +115,17 @@ export const sidecarConfigShape = z
     path: ['targets'],
     message: 'a serving port is out of range, or a page has no usable URL',
   })
+  .superRefine((config, context) => {
+    const message = collectorProblem(config);
+    if (message !== '') context.addIssue({ code: 'custom', path: ['collectorTlsCaFile'], message });
+  })
   .refine((config) => config.natsUrl.length === 0 || config.collectorUrl.length === 0, {
     path: ['collectorUrl'],
     message: 'choose either NATS or collectors to stream to',
+  })
+  .refine(({ agentUrl }) => agentUrl === '' || /^http:\/\/[^/]+\/?$/.test(agentUrl), {
+    path: ['agentUrl'],
+    message: 'not of the form http://host:port',
   })
   .refine((config) => config.exporterMode !== 'node' || agentUrlOf(config) !== '', {
     path: ['hostIp'],

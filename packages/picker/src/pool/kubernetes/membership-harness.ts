@@ -22,6 +22,8 @@ export async function startMembership(
     namespaces?: readonly string[];
     claim?: Partial<PoolClaim>;
     reflectorSettings?: Partial<ReflectorSettings>;
+    /** Called before each thing told is taken; may throw. */
+    beforeTake?: (event: string) => void;
   } = {},
 ): Promise<Told> {
   const membership = new KubernetesMembership({
@@ -41,10 +43,12 @@ export async function startMembership(
   const events: string[] = [];
   membership.start({
     poolChanged(members) {
+      options.beforeTake?.(members.pool);
       pools.set(members.pool, members);
       events.push(members.pool);
     },
     poolRemoved(pool) {
+      options.beforeTake?.(`-${pool}`);
       pools.delete(pool);
       events.push(`-${pool}`);
     },

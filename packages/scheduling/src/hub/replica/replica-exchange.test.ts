@@ -140,7 +140,7 @@ describe('replicas of a picker', () => {
     const counts = [...tally(picks).values()];
     expect(Math.max(...counts)).toBeLessThanOrEqual(28);
     expect(counts.reduce((sum, count) => sum + count)).toBe(40);
-  }); // C18
+  });
 
   it('agree in the end on a network that loses, repeats, delays and reorders', async () => {
     const network = new Network();

@@ -41,7 +41,7 @@ export interface ReplicaExchangeOptions {
   epoch: number;
   inFlight: InFlightTable;
   /** The shared words of `createRemoteBuffer`. */
-  remote: SharedArrayBuffer;
+  remote: ArrayBufferLike;
   prefixIndex: PrefixIndex;
   /** What endpoints are called on the wire; kept current by the owner, see {@link ReplicaExchange.forget}. */
   names: EndpointNames;

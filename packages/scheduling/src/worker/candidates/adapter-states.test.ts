@@ -16,7 +16,7 @@ describe('what is known of adapters', () => {
     states.rebuild(2, () => attributes([]), 1_000);
     expect(states.stateOf('a', 0, 1_000)).toBe(adapterState.seen);
     expect(states.stateOf('a', 0, 3_600_000)).toBe(adapterState.notSeen);
-  }); // C04
+  });
 
   it('tells an engine without adapters from one that says nothing', () => {
     const states = new AdapterStates();

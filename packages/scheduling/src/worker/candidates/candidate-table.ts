@@ -8,6 +8,9 @@
  * Cost: a refresh touches the slots that changed, plus one pass over the trust classes (1,000
  * endpoints about 2 µs); nothing is allocated unless the membership changed.
  *
+ * A report that states another address than its member is not the member's: whoever sends it may
+ * know the pod's UID, but is not where requests go. It counts as none, and is counted.
+ *
  * Invariants: `preferred` lists the best trust class that has members, never a mix; the load
  * columns of an endpoint that is not fresh are NaN (its unseen load 0), so no part can use them.
  */
@@ -19,7 +22,15 @@ import {
   trustClasses,
   trustOf,
 } from '@leadsman/view/trust';
-import { type Attributes, metric } from '@leadsman/wire';
+import {
+  type Attributes,
+  addressBytes,
+  metric,
+  parseHostPort,
+  reason,
+  reportFlag,
+  writeAddress,
+} from '@leadsman/wire';
 import type { Endpoint } from '../../endpoint.ts';
 import { hashText } from '../../prefix/hash-text.ts';
 import { AdapterStates } from './adapter-states.ts';
@@ -66,13 +77,19 @@ export class CandidateTable implements CandidateColumns {
   readonly classCounts = new Int32Array(trustClasses);
   readonly adapters = new AdapterStates();
   staleAfterMs = staleAfterMsDefault;
+  /** Reports that stated another address than their member's. */
+  foreignReports = 0;
   readonly #caches: CacheListener;
   readonly #source: GaugeSource;
   readonly #history: LedgerHistory;
   readonly #speed = new SpeedLearner();
   #slots = new Int32Array(0);
+  /** Members' addresses as on the wire, four words each. */
+  #addresses = new Int32Array(0);
+  /** 1 while the newest report of a member comes from another address. */
+  #isForeign = new Uint8Array(0);
   #positionOfSlot = new Int32Array(0);
-  #positionByDestination = new Map<string, number>();
+  /** Positions by canonical address. */
   #positionsByAddress = new Map<string, number[]>();
   /** Position + 1 by in-flight index, 0 for none. */
   #positionByIndex = new Int32Array(0);
@@ -103,6 +120,8 @@ export class CandidateTable implements CandidateColumns {
     );
     this.trust = new Uint8Array(endpoints.length).fill(trust.stale);
     this.preferred = new Int32Array(endpoints.length);
+    this.#addresses = addressesOf(endpoints);
+    this.#isForeign = new Uint8Array(endpoints.length);
     this.endpoints = endpoints;
     this.count = endpoints.length;
     const indexes = 1 + this.index.reduce((highest, index) => Math.max(highest, index), -1);
@@ -153,14 +172,22 @@ export class CandidateTable implements CandidateColumns {
     const counts = this.classCounts.fill(0);
     for (let position = 0; position < this.count; position++) {
       const slot = this.#slots[position]!;
-      const isHeard = slot >= 0 && this.#source.isUsed(slot);
+      const isForeign = this.#isForeign[position] === 1;
+      const isHeard = slot >= 0 && this.#source.isUsed(slot) && !isForeign;
       const flags = isHeard ? this.#source.flags(slot) : 0;
+      const scrapeReason = isHeard ? this.#source.reason(slot) : reason.pending;
+      // Gauges that stand still prove nothing of an engine that has nothing to do for us: some show
+      // their last batch for half a minute. Its numbers are no load then, and the ledger tells.
+      const isQuiet =
+        (flags & reportFlag.suspect) !== 0 &&
+        this.#history.requestsNow(this.index[position]!) === 0;
       const ageMs = nowMs - this.measuredAtMs[position]!;
       const isKnown =
         isHeard && isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!);
-      const found = trustOf(flags, isKnown, ageMs, this.staleAfterMs);
+      const own = isQuiet ? flags & ~reportFlag.suspect : flags;
+      const found = trustOf(own, scrapeReason, isKnown, ageMs, this.staleAfterMs);
       this.trust[position] = found;
-      if (found !== trust.fresh) this.#blank(position);
+      if (found !== trust.fresh || isQuiet) this.#blank(position);
       counts[found]!++;
     }
     let best = 0;
@@ -178,17 +205,18 @@ export class CandidateTable implements CandidateColumns {
 
   /**
    * Writes the positions that a gateway's subset names (`ip:port`, or a bare `ip` as any of its
-   * ports; IPv6 with and without brackets) into `into`, which holds `count` entries, each once.
-   * Returns how many.
+   * ports; IPv6 with and without brackets, each in any spelling) into `into`, which holds `count`
+   * entries, each once. Returns how many.
    */
   subset(entries: readonly string[], into: Int32Array): number {
     const found = new Set<number>();
     for (const entry of entries) {
-      const text = entry.trim();
-      const exact = this.#positionByDestination.get(text);
-      if (exact !== undefined) found.add(exact);
-      else
-        for (const position of this.#positionsByAddress.get(bare(text)) ?? []) found.add(position);
+      const named = parseHostPort(entry.trim());
+      if (named === undefined) continue;
+      for (const position of this.#positionsByAddress.get(named.address) ?? []) {
+        const { port } = this.endpoints[position]!;
+        if (named.port === undefined || named.port === port) found.add(position);
+      }
     }
     let written = 0;
     for (const position of found) into[written++] = position;
@@ -219,6 +247,12 @@ export class CandidateTable implements CandidateColumns {
 
   #take(position: number, slot: number): void {
     const source = this.#source;
+    const isForeign = !source.isAt(slot, this.#addresses, position * 4);
+    this.#isForeign[position] = isForeign ? 1 : 0;
+    if (isForeign) {
+      this.foreignReports++;
+      return;
+    }
     const measuredAtMs = source.measuredAtMs(slot);
     const running = source.numberOf(slot, metric.runningRequests);
     const waiting = source.numberOf(slot, metric.waitingRequests);
@@ -257,14 +291,12 @@ export class CandidateTable implements CandidateColumns {
   }
 
   #indexAddresses(): void {
-    this.#positionByDestination = new Map();
     this.#positionsByAddress = new Map();
     for (const [position, endpoint] of this.endpoints.entries()) {
       this.#positionByIndex[endpoint.index] = position + 1;
-      this.#positionByDestination.set(endpoint.destination, position);
-      this.#positionByDestination.set(`${endpoint.address}:${endpoint.port}`, position);
-      const list = this.#positionsByAddress.get(endpoint.address);
-      if (list === undefined) this.#positionsByAddress.set(endpoint.address, [position]);
+      const address = parseHostPort(endpoint.address)?.address ?? endpoint.address;
+      const list = this.#positionsByAddress.get(address);
+      if (list === undefined) this.#positionsByAddress.set(address, [position]);
       else list.push(position);
     }
   }
@@ -274,6 +306,9 @@ function zeroIfUnknown(value: number): number {
   return Number.isNaN(value) ? 0 : value;
 }
 
-function bare(address: string): string {
-  return address.startsWith('[') && address.endsWith(']') ? address.slice(1, -1) : address;
+function addressesOf(endpoints: readonly Endpoint[]): Int32Array<ArrayBuffer> {
+  const bytes = new Uint8Array(endpoints.length * addressBytes);
+  for (const [i, { address }] of endpoints.entries())
+    writeAddress(address, bytes, i * addressBytes);
+  return new Int32Array(bytes.buffer);
 }

@@ -18,7 +18,7 @@ export class Ledger {
   readonly remote: Int32Array;
   readonly #header: Int32Array;
 
-  constructor(inFlight: InFlightTable, remote: SharedArrayBuffer) {
+  constructor(inFlight: InFlightTable, remote: ArrayBufferLike) {
     this.own = inFlight.totals;
     this.#header = new Int32Array(remote, 0, remoteHeaderWords);
     this.remote = new Int32Array(remote, remoteHeaderWords * 4);
