@@ -44,8 +44,11 @@ import { SpeedLearner } from './speed.ts';
 export interface CacheListener {
   /** The KV capacity is another than before. */
   capacity(index: number, kvCapacityTokens: number): void;
-  /** The engine's counters of prompt tokens asked for in its prefix cache, and found. */
-  hits(index: number, hitsTotal: number, queriesTotal: number): void;
+  /**
+   * The engine's counters of prompt tokens found in its prefix cache and asked for, and whether
+   * requests wait in it.
+   */
+  hits(index: number, hitsTotal: number, queriesTotal: number, waits: boolean): void;
 }
 
 export class CandidateTable implements CandidateColumns {
@@ -276,6 +279,7 @@ export class CandidateTable implements CandidateColumns {
       this.index[position]!,
       source.numberOf(slot, metric.prefixCacheHitsTotal),
       source.numberOf(slot, metric.prefixCacheQueriesTotal),
+      waiting > 0,
     );
     this.loraSlotsMax[position] = source.numberOf(slot, metric.loraSlotsMax);
     this.interTokenMs[position] = this.#speed.observe(
