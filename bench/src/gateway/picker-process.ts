@@ -17,8 +17,10 @@ const scheduler = {
     into.destination = destination;
     into.ticket = tickets++;
   },
-  servedBy(): void {},
+  servedBy(): undefined {},
   firstToken(): void {},
+  withdraw(): void {},
+  upstreamFailed(): void {},
   release(): void {},
 };
 const health = new HealthState();

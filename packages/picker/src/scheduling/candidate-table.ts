@@ -21,6 +21,7 @@ import type { GaugeSource } from './gauge-source.ts';
 import type { LedgerHistory } from './ledger-history.ts';
 import { hashText } from './prefix/hash-text.ts';
 import { SpeedLearner } from './speed.ts';
+import type { UpstreamFailures } from './upstream-failures.ts';
 
 /** Hears of the KV capacity that an endpoint (by in-flight index) tells, NaN unknown. */
 export type CapacityListener = (index: number, kvCapacityTokens: number) => void;
@@ -54,6 +55,7 @@ export class CandidateTable implements CandidateColumns {
   readonly #onCapacity: CapacityListener;
   readonly #source: GaugeSource;
   readonly #history: LedgerHistory;
+  readonly #failures: UpstreamFailures;
   readonly #speed = new SpeedLearner();
   #slots = new Int32Array(0);
   #positionOfSlot = new Int32Array(0);
@@ -62,9 +64,15 @@ export class CandidateTable implements CandidateColumns {
   /** Position + 1 by in-flight index, 0 for none. */
   #positionByIndex = new Int32Array(0);
 
-  constructor(source: GaugeSource, history: LedgerHistory, onCapacity: CapacityListener) {
+  constructor(
+    source: GaugeSource,
+    history: LedgerHistory,
+    failures: UpstreamFailures,
+    onCapacity: CapacityListener,
+  ) {
     this.#source = source;
     this.#history = history;
+    this.#failures = failures;
     this.#onCapacity = onCapacity;
   }
 
@@ -141,7 +149,10 @@ export class CandidateTable implements CandidateColumns {
       const isHeard = slot >= 0 && this.#source.isUsed(slot);
       const flags = isHeard ? this.#source.flags(slot) : 0;
       const ageMs = nowMs - this.measuredAtMs[position]!;
-      const isKnown = isHeard && this.#isLoadKnown(position);
+      const isKnown =
+        isHeard &&
+        this.#isLoadKnown(position) &&
+        !this.#failures.isOut(this.index[position]!, this.measuredAtMs[position]!);
       const found = trustOf(flags, isKnown, ageMs, this.staleAfterMs);
       this.trust[position] = found;
       if (found !== trust.fresh) this.#blank(position);
@@ -177,6 +188,11 @@ export class CandidateTable implements CandidateColumns {
     let written = 0;
     for (const position of found) into[written++] = position;
     return written;
+  }
+
+  /** The position of the endpoint at `ip:port`, -1 when it is not a member. */
+  positionAt(destination: string): number {
+    return this.#positionByDestination.get(destination) ?? -1;
   }
 
   /** The position of an in-flight index, -1 when it is not a member. */

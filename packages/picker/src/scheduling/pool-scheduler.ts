@@ -14,17 +14,20 @@ import type { Ledger } from './ledger.ts';
 import type { LedgerHistory } from './ledger-history.ts';
 import type { PickContext, Strategy } from './part.ts';
 import { type NamedFilter, type PoolPolicy, routingHeader } from './policy.ts';
+import { PrefillRate } from './prefill-phase.ts';
 import type { PromptMatch } from './prefix/prompt-match.ts';
 import type { Random } from './random.ts';
 import { RunningMeans } from './request-means.ts';
 import { isFeedFailing, isPoolSaturated } from './saturation.ts';
 import type { Pick, RequestFacts } from './scheduler.ts';
+import type { UpstreamFailures } from './upstream-failures.ts';
 
 /** What the pools of a worker share. */
 export interface WorkerParts {
   source: GaugeSource;
   ledger: Ledger;
   history: LedgerHistory;
+  failures: UpstreamFailures;
   prompt: PromptMatch;
   random: Random;
   onCapacity: CapacityListener;
@@ -41,6 +44,7 @@ export class PoolScheduler implements PickContext {
   readonly ledger: Ledger;
   readonly prompt: PromptMatch;
   readonly means = new RunningMeans();
+  readonly prefill = new PrefillRate();
   readonly random: Random;
   policy: PoolPolicy;
   request!: RequestFacts;
@@ -55,7 +59,12 @@ export class PoolScheduler implements PickContext {
   constructor(name: string, number: number, parts: WorkerParts, policy: PoolPolicy) {
     this.name = name;
     this.number = number;
-    this.table = new CandidateTable(parts.source, parts.history, parts.onCapacity);
+    this.table = new CandidateTable(
+      parts.source,
+      parts.history,
+      parts.failures,
+      parts.onCapacity,
+    );
     this.ledger = parts.ledger;
     this.prompt = parts.prompt;
     this.random = parts.random;

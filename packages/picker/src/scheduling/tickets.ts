@@ -9,7 +9,7 @@
 import { InFlightField, type InFlightTable } from '../in-flight/table.ts';
 
 /** 4,096 ext_proc streams are a busy worker; this is 256 times as many, and 26 MB if used. */
-const slotsMax = 1_048_576;
+export const slotsMax = 1_048_576;
 /** Keeps a leak of bogus estimates from overflowing the table's 32-bit sums. */
 const tokensMax = 4_194_304;
 
@@ -54,14 +54,15 @@ export class Tickets {
     return this.#generations[slot]! * slotsMax + slot;
   }
 
-  /** The request's prompt is computed: it decodes from now on. */
-  firstToken(ticket: number): void {
+  /** The request's prompt is computed: it decodes from now on. `false`: it did so before. */
+  firstToken(ticket: number): boolean {
     const slot = this.#slotOf(ticket);
-    if (slot < 0 || this.#states[slot] !== state.pending) return;
+    if (slot < 0 || this.#states[slot] !== state.pending) return false;
     const endpoint = this.#endpoints[slot]!;
     this.#states[slot] = state.decoding;
     this.#inFlight.add(endpoint, InFlightField.pendingTokens, -this.#uncached[slot]!);
     this.#inFlight.add(endpoint, InFlightField.decoding, 1);
+    return true;
   }
 
   /** The request turned out to be at another endpoint: all it counts for moves there. */
@@ -83,6 +84,12 @@ export class Tickets {
     this.#free[this.#freeCount++] = slot;
     this.open--;
     return true;
+  }
+
+  /** The in-flight index a ticket counts at, -1 when it is not in flight (any more). */
+  endpointOf(ticket: number): number {
+    const slot = this.#slotOf(ticket);
+    return slot < 0 ? -1 : this.#endpoints[slot]!;
   }
 
   /** The number of the pool a ticket was taken for, -1 when it is not in flight (any more). */

@@ -107,6 +107,21 @@ export class EndpointBlocks {
     return Number.POSITIVE_INFINITY;
   }
 
+  /** The clock of the prompt that was entered last. */
+  clockOf(endpoint: number): number {
+    return endpoint < this.endpointsMax ? this.#words[endpoint * headerWords + 1]! : 0;
+  }
+
+  /** Takes a block out again, unless it was used after `clock`. */
+  forget(endpoint: number, high: number, low: number, clock: number): void {
+    if (endpoint >= this.endpointsMax) return;
+    const at = this.#setAt(endpoint, high);
+    const entry = (fingerprint(low) << 16) | (clock & 0xffff);
+    for (let way = 0; way < ways; way++) {
+      if (this.#words[at + way] === entry) this.#words[at + way] = 0;
+    }
+  }
+
   #setAt(endpoint: number, high: number): number {
     const mask = this.#words[endpoint * headerWords]!;
     return this.#blocksAt + (endpoint * this.#setsMax + (high & mask)) * ways;
