@@ -59,12 +59,7 @@ export class PoolScheduler implements PickContext {
   constructor(name: string, number: number, parts: WorkerParts, policy: PoolPolicy) {
     this.name = name;
     this.number = number;
-    this.table = new CandidateTable(
-      parts.source,
-      parts.history,
-      parts.failures,
-      parts.onCapacity,
-    );
+    this.table = new CandidateTable(parts.source, parts.history, parts.failures, parts.onCapacity);
     this.ledger = parts.ledger;
     this.prompt = parts.prompt;
     this.random = parts.random;

@@ -140,7 +140,8 @@ function bounded(tokens: number): number {
   return tokens > 0 ? Math.min(tokensMax, Math.round(tokens)) : 0;
 }
 
-function grown(old: Int32Array<ArrayBuffer>, size: number): Int32Array<ArrayBuffer> {
+/** A larger copy of a column. */
+export function grown(old: Int32Array<ArrayBuffer>, size: number): Int32Array<ArrayBuffer> {
   const next = new Int32Array(size);
   next.set(old);
   return next;

@@ -17,15 +17,15 @@ import type { GaugeSource } from './gauge-source.ts';
 import { Ledger } from './ledger.ts';
 import { LedgerHistory } from './ledger-history.ts';
 import type { PoolPolicy } from './policy.ts';
-import { PrefillDeadlines } from './prefill-phase.ts';
 import { nobody, PoolScheduler, type WorkerParts } from './pool-scheduler.ts';
+import { PrefillDeadlines } from './prefill-phase.ts';
 import type { PrefixIndex } from './prefix/prefix-index.ts';
 import { PromptMatch } from './prefix/prompt-match.ts';
 import type { Random } from './random.ts';
 import type { HistoryWriter } from './replica/history-ring.ts';
 import type { Outcome, Pick, RequestFacts, Scheduler } from './scheduler.ts';
 import { SentPrompts } from './sent-prompts.ts';
-import { slotsMax, Tickets } from './tickets.ts';
+import { grown, slotsMax, Tickets } from './tickets.ts';
 import { UpstreamFailures } from './upstream-failures.ts';
 
 export interface WorkerSchedulerOptions {
@@ -180,8 +180,7 @@ export class WorkerScheduler implements Scheduler {
   }
 
   withdraw(ticket: number): void {
-    const index = this.tickets.endpointOf(ticket);
-    if (index >= 0) this.#sent.withdraw(ticket, index, this.#options.prefixIndex);
+    if (ticket >= 0) this.#sent.withdraw(ticket, this.#options.prefixIndex);
   }
 
   upstreamFailed(ticket: number): void {
@@ -260,7 +259,7 @@ export class WorkerScheduler implements Scheduler {
     history?.write(index, blocks, recent);
     if (request.promptTokens > 0) means.sent(promptTokens, uncached);
     const ticket = this.#take(pool, request, index, uncached, promptTokens);
-    this.#sent.remember(ticket, blocks, held, prefixIndex.blocks.clockOf(index));
+    this.#sent.remember(ticket, blocks, held, index, prefixIndex);
     return ticket;
   }
 
@@ -298,9 +297,7 @@ export class WorkerScheduler implements Scheduler {
     const times = new Float64Array(size);
     times.set(this.#takenAtMs);
     this.#takenAtMs = times;
-    const tokens = new Int32Array(size);
-    tokens.set(this.#waitedTokens);
-    this.#waitedTokens = tokens;
+    this.#waitedTokens = grown(this.#waitedTokens, size);
   }
 }
 
