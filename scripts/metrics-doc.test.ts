@@ -13,7 +13,7 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { registerCollectorMetrics } from '../packages/collector/src/metrics.ts';
+import { registerCollectorMetrics } from '../packages/collector/src/core/metrics.ts';
 import { collectorConfigShape } from '../packages/collector/src/service/config.ts';
 import { startCollector } from '../packages/collector/src/service/start-collector.ts';
 import { injectorConfigShape } from '../packages/injector/src/config.ts';
@@ -25,7 +25,7 @@ import { registerDiscoveryMetrics } from '../packages/node-agent/src/discover/di
 import { registerBatchMetrics } from '../packages/node-agent/src/metrics.ts';
 import { registerPickerMetrics } from '../packages/picker/src/admin/metrics.ts';
 import { registerMembershipMetrics } from '../packages/picker/src/pool/kubernetes/membership-metrics.ts';
-import { registerSchedulingMetrics } from '../packages/picker/src/scheduling/scheduling-metrics.ts';
+import { registerSchedulingMetrics } from '../packages/scheduling/src/hub/scheduling-metrics.ts';
 import { createLogger } from '../packages/service/src/log.ts';
 import { registerSidecarMetrics } from '../packages/sidecar/src/metrics.ts';
 

@@ -8,7 +8,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { ensureKubernetesTools } from './k8s/tools.ts';
+import { ensureKubernetesTools, kubernetesVersion } from './k8s/tools.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tools = ensureKubernetesTools((line) => process.stderr.write(`test:k8s: ${line}\n`));
@@ -29,6 +29,7 @@ const result = spawnSync(vitest, ['run', ...config, ...process.argv.slice(2)], {
     LEADSMAN_TEST_API_SERVER: tools.apiServer,
     LEADSMAN_TEST_ETCD: tools.etcd,
     LEADSMAN_TEST_HELM: tools.helm,
+    LEADSMAN_TEST_KUBERNETES_VERSION: kubernetesVersion,
     LEADSMAN_TEST_PROMTOOL: tools.promtool,
   },
 });

@@ -18,8 +18,9 @@
  * `--rolling`: restarts of NATS (three servers), agents and the collector meanwhile.
  * `--no-polling`: without the baseline.
  */
-import { viewBytes } from '@leadsman/collector';
+
 import { waitUntil } from '@leadsman/testing';
+import { viewBytes } from '@leadsman/view/layout';
 import { endAllChildren } from './fleet/child.ts';
 import { measureExtProc } from './fleet/ext-proc-phase.ts';
 import { extrapolation } from './fleet/extrapolate.ts';

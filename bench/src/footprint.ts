@@ -3,7 +3,7 @@
  * sidecar that scrapes a page of 45 KB 20 times a second and hands each report to an agent, and
  * one agent that takes the reports of 16 such sidecars and publishes to NATS.
  *
- * Beside the agent a server that answers the same POSTs and does nothing else: `ratio` is its CPU to
+ * Beside the agent a server that takes the same streams and does nothing else: `ratio` is its CPU to
  * the agent's, 1 at best.
  *
  * Both run as in an image: bundled, with the same flags. Engine, NATS and senders are processes of

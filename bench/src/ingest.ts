@@ -3,7 +3,10 @@
  * of 16 (a node of 16 pods), among 1,000 endpoints. `ratio` is against the obvious way to do it: decode
  * every report into an object and keep the newest in a Map by "uid/port".
  */
-import { createView, FrameIngest, ViewWriter } from '@leadsman/collector';
+
+import { FrameIngest } from '@leadsman/collector';
+import { createView } from '@leadsman/view/layout';
+import { ViewWriter } from '@leadsman/view/writer';
 import {
   FrameReader,
   FrameWriter,

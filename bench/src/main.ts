@@ -3,6 +3,7 @@
  * that exports `run`. Every figure the README quotes comes from here.
  */
 import { existsSync, readdirSync } from 'node:fs';
+import { UsageError } from './arguments/usage-error.ts';
 
 export interface BenchOptions {
   /** A run of a few seconds that proves the benchmark still works; its figures mean nothing. */
@@ -47,10 +48,15 @@ if (name === undefined || name === '--help') {
 } else {
   const json = args.includes('--json');
   const bench = (await import(new URL(`${name}.ts`, folder).href)) as BenchModule;
-  const result = await bench.run({
+  const options = {
     smoke: args.includes('--smoke'),
     json,
     args: args.filter((arg) => arg !== '--json' && arg !== '--smoke'),
+  };
+  const result = await bench.run(options).catch((error: unknown) => {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`${name}: ${error.message}\n`);
+    process.exit(2);
   });
   if (json) process.stdout.write(`${JSON.stringify(result)}\n`);
   process.exit(0);

@@ -8,18 +8,15 @@
  * the prefix index's cost per KB of prompt.
  */
 import { getHeapStatistics } from 'node:v8';
-import {
-  BlockHashes,
-  configForStrategy,
-  createInFlightBuffer,
-  createSchedulingMemory,
-  emptyPick,
-  InFlightTable,
-  PrefixIndex,
-  policiesOf,
-  seededRandom,
-  WorkerScheduler,
-} from '@leadsman/picker';
+import { configForStrategy } from '@leadsman/scheduling/hub/strategy-file/strategy-file';
+import { BlockHashes } from '@leadsman/scheduling/prefix/block-hash';
+import { PrefixIndex } from '@leadsman/scheduling/prefix/prefix-index';
+import { seededRandom } from '@leadsman/scheduling/random';
+import { emptyPick } from '@leadsman/scheduling/scheduler';
+import { createInFlightBuffer, InFlightTable } from '@leadsman/scheduling/shared/in-flight-table';
+import { createSchedulingMemory } from '@leadsman/scheduling/shared/shared-memory';
+import { policiesOf } from '@leadsman/scheduling/worker/build-policy';
+import { WorkerScheduler } from '@leadsman/scheduling/worker/worker-scheduler';
 import type { BenchOptions } from './main.ts';
 import { BenchFleet } from './pick/fleet.ts';
 import { naivePick } from './pick/naive-scorer.ts';

@@ -3,9 +3,13 @@
  * indexes, the writer's share of a core at 20 reports/s each, and what a reader's refresh costs
  * when nothing, 1 % or everything changed.
  */
-import { createView, FrameIngest, ViewReader, ViewWriter } from '@leadsman/collector';
+
+import { FrameIngest } from '@leadsman/collector';
 import { Departures } from '@leadsman/collector/watch/departures';
 import { ViewFrames } from '@leadsman/collector/watch/view-frames';
+import { createView } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
+import { ViewWriter } from '@leadsman/view/writer';
 import {
   encodeAttributes,
   FrameWriter,

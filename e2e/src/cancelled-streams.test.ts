@@ -1,7 +1,7 @@
 /**
  * Clients that give up, a thousand and more of them: each ends an exchange between Envoy and the
  * picker by a reset. A server with a budget for resets would drop the whole connection, and every
- * request on it. C37
+ * request on it.
  */
 import { ChatClient, Rig, requireEnvoy, requireNats } from '@leadsman/testing';
 import { Pool } from 'undici';

@@ -8,7 +8,7 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createView, FrameIngest, feedState, ViewReader, ViewWriter } from '@leadsman/collector';
+import { FrameIngest } from '@leadsman/collector';
 import { connectNats, type NatsLink } from '@leadsman/link';
 import { createLogger, monotonicMs } from '@leadsman/service';
 import { type Sidecar, sidecarConfigShape, startSidecar } from '@leadsman/sidecar';
@@ -20,6 +20,9 @@ import {
   type ServiceProcess,
   waitUntil,
 } from '@leadsman/testing';
+import { createView, feedState } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
+import { ViewWriter } from '@leadsman/view/writer';
 import { allFramesSubject } from '@leadsman/wire';
 import { afterEach, describe, expect, it } from 'vitest';
 

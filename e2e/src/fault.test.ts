@@ -72,7 +72,7 @@ describe.skipIf(!ready)('a fault under load', () => {
     await load.more(60);
     const after = await servedBy(rig);
     expect(after[1]).toBe(before[1]);
-    // A new process counts its reports from 1 again: its epoch makes them newer. C35
+    // A new process counts its reports from 1 again: its epoch makes them newer.
     await rig.startSidecar(1);
     await expectRecovery(rig, rig.picker!.adminUrl);
     await load.more(60);

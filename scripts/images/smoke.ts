@@ -69,7 +69,7 @@ const kubeconfig = {
   'current-context': 'none',
 };
 
-/** The resident memory, MB, is of a process that has just started. Throws with the output of the first process that does not behave. */
+/** The memory, MB, is of a process that has just started, and its children. Throws with the output of the first process that does not behave. */
 export async function smokeAll(app: string, say: (line: string) => void): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'leadsman-smoke-'));
   try {
@@ -130,13 +130,21 @@ async function startAndStop(app: string, folder: string, smoke: Smoke): Promise<
   if (!health.ok) fail(`/healthz says ${health.status}`);
   const metrics = await fetch(new URL('/metrics', health.url));
   if (!metrics.ok) fail(`/metrics says ${metrics.status}`);
-  const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
-  const resident = /^VmRSS:\s+(\d+)/m.exec(status)?.[1];
+  const memoryKb = await residentKb(child.pid ?? 0);
   child.kill('SIGTERM');
   const late = delay(20_000, 'late', { ref: false });
   const code = await Promise.race([ended, late]);
   if (code !== 0) fail(`SIGTERM ended it with ${code}`);
-  return Math.round(Number(resident ?? 0) / 1e3);
+  return Math.round(memoryKb / 1e3);
+}
+
+/** Of a process and its children, with what they share counted once; 0 where there is no `/proc`. */
+async function residentKb(pid: number): Promise<number> {
+  const read = (path: string) => readFile(`/proc/${pid}/${path}`, 'utf8').catch(() => '');
+  const own = Number(/^Pss:\s+(\d+)/m.exec(await read('smaps_rollup'))?.[1] ?? 0);
+  const children = (await read(`task/${pid}/children`)).split(' ').filter(Boolean).map(Number);
+  const others = await Promise.all(children.map(residentKb));
+  return others.reduce((sum, kb) => sum + kb, own);
 }
 
 async function commandLine(app: string, folder: string): Promise<void> {

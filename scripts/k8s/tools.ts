@@ -24,9 +24,10 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { env } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { isHelmUsable } from './helm-version.ts';
 
 /** Keep in step with apiserver/go.mod. */
-const kubernetesVersion = '1.37.2';
+export const kubernetesVersion = '1.37.2';
 const helmVersion = '4.3.2';
 /** The first build compiles about a thousand packages: 14 minutes on two busy cores. */
 const buildMinutesMax = 45;
@@ -110,20 +111,24 @@ function debianRelease(): string {
   return `${field('ID')}-${field('VERSION_ID')}`;
 }
 
+/** One on PATH that is new enough, else one that is built. */
 function findHelm(say: (line: string) => void): string {
-  return (
-    onPath('helm') ??
-    cached('helm', helmVersion, (folder) => {
-      say(`building helm ${helmVersion} (once per user, about 5 minutes)`);
-      run(
-        'go',
-        ['install', '-trimpath', '-ldflags=-s -w', `helm.sh/helm/v4/cmd/helm@v${helmVersion}`],
-        {
-          env: { ...env, GOBIN: folder, CGO_ENABLED: '0' },
-        },
-      );
-    })
-  );
+  const found = onPath('helm');
+  if (found !== undefined) {
+    const { stdout } = spawnSync(found, ['version', '--template', '{{.Version}}'], {
+      encoding: 'utf8',
+    });
+    if (isHelmUsable(stdout ?? '')) return found;
+    say(`${found} is not taken: helm ${(stdout ?? '').trim() || 'without a version'} is too old`);
+  }
+  return cached('helm', helmVersion, (folder) => {
+    say(`building helm ${helmVersion} (once per user, about 5 minutes)`);
+    run(
+      'go',
+      ['install', '-trimpath', '-ldflags=-s -w', `helm.sh/helm/v4/cmd/helm@v${helmVersion}`],
+      { env: { ...env, GOBIN: folder, CGO_ENABLED: '0' } },
+    );
+  });
 }
 
 function findApiServer(say: (line: string) => void): string {

@@ -14,7 +14,7 @@ const destinationHeader = 'x-gateway-destination-endpoint';
 
 /** Serves on a free port of 127.0.0.1 and resolves to it. */
 export async function startGrpcJsServer(): Promise<number> {
-  const folder = fileURLToPath(new URL('../../../packages/picker/proto', import.meta.url));
+  const folder = fileURLToPath(new URL('../../../packages/ext-proc/proto', import.meta.url));
   const definition = loadSync('external_processor.proto', {
     includeDirs: [folder],
     keepCase: true,

@@ -4,7 +4,7 @@ import type { ServiceDefinition } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
 const definition = loadSync('external_processor.proto', {
-  includeDirs: [fileURLToPath(new URL('../../../packages/picker/proto', import.meta.url))],
+  includeDirs: [fileURLToPath(new URL('../../../packages/ext-proc/proto', import.meta.url))],
   keepCase: true,
 });
 const service = definition['envoy.service.ext_proc.v3.ExternalProcessor'] as ServiceDefinition;

@@ -1,5 +1,5 @@
 /** The pick both servers make: the endpoint with the fewest requests in flight, of 100. */
-import type { Outcome, Pick, RequestFacts, Scheduler } from '@leadsman/picker';
+import type { Outcome, Pick, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
 
 export const endpointCount = 100;
 

@@ -1,6 +1,8 @@
 /** One of the two servers in a process of its own, which tells its CPU time when asked. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { Counters, extProcOptions, HealthState, startExtProcServer } from '@leadsman/picker';
+import { Counters } from '@leadsman/ext-proc/counters';
+import { HealthState } from '@leadsman/ext-proc/health/health-state';
+import { extProcOptions, startExtProcServer } from '@leadsman/ext-proc/server/server';
 import { monotonicMs } from '@leadsman/service';
 import { startGrpcJsServer } from './grpc-js-server.ts';
 import { BenchScheduler } from './pick-among.ts';

@@ -5,7 +5,7 @@ import { cpuUsOf, rssBytesOf } from './process-cpu.ts';
 
 /** What we recommend to operators, with ports left to the launcher. */
 async function shippedConfig(): Promise<string> {
-  const file = new URL('../../../deploy/nats/nats.conf', import.meta.url);
+  const file = new URL('../../../deploy/nats/limits.conf', import.meta.url);
   return (await readFile(file, 'utf8')).replace(/^(port|http_port):.*$/gm, '');
 }
 

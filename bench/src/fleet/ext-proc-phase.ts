@@ -42,6 +42,7 @@ export async function measureExtProc(
       collector: cpu.collectorCores,
     },
     picker_memory_mb: Math.round((phase.after.picker?.rssBytes ?? 0) / 1e6),
+    picker_pss_mb: Math.round((phase.after.picker?.pssBytes ?? 0) / 1e6),
     freshness_ms: phase.freshness_ms,
     late: phase.late,
   };

@@ -3,8 +3,9 @@
  * at what changed. For each change of an engine's number it notes how long the change took to be
  * seen here, and it checks that what it sees was true at some moment, and never goes back.
  */
-import type { ViewReader } from '@leadsman/collector';
+
 import { monotonicMs } from '@leadsman/service';
+import type { ViewReader } from '@leadsman/view/reader';
 import { metricsCount } from '@leadsman/wire';
 import { DurationHistogram } from './histogram.ts';
 import { changedAtMs, type FleetPlan, podKeyTextOf, readNumbers } from './plan.ts';

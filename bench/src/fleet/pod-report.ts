@@ -4,10 +4,10 @@ import {
   FrameWriter,
   frameHeaderBytes,
   metricsCount,
+  type Report,
   recordHeaderBytes,
   recordType,
   reportBytes,
-  reportOffset,
   writeReport,
 } from '@leadsman/wire';
 import { podKeyOf, servingPort, writeNumbers } from './plan.ts';
@@ -16,8 +16,7 @@ const reportAt = frameHeaderBytes + recordHeaderBytes;
 
 interface Prepared {
   frame: Uint8Array;
-  view: DataView;
-  numbers: Float64Array;
+  report: Report;
 }
 
 export class PodReport {
@@ -37,44 +36,39 @@ export class PodReport {
 
   /** The frame of the next report; valid until the next call. */
   next(count: number, ageMs: number, attributes: boolean): Uint8Array {
-    const { frame, view, numbers } = attributes ? this.#withAttributes : this.#plain;
+    const { frame, report } = attributes ? this.#withAttributes : this.#plain;
     this.seq++;
     this.lastCount = count;
-    view.setFloat64(reportAt + reportOffset.seq, this.seq, true);
-    view.setFloat64(reportAt + reportOffset.ageMs, ageMs, true);
-    writeNumbers(this.pod, count, numbers);
+    report.seq = this.seq;
+    report.ageMs = ageMs;
+    writeNumbers(this.pod, count, report.metrics);
+    writeReport(report, frame, reportAt);
     return frame;
   }
 
   #prepare(attributes: boolean): Prepared {
     const podKey = podKeyOf(this.pod);
     const port = servingPort;
+    const report: Report = {
+      podKey,
+      address: `10.${this.pod >> 16}.${(this.pod >> 8) & 255}.${this.pod & 255}`,
+      port,
+      rank: 0,
+      flags: 0,
+      reason: 0,
+      engineRanks: 1,
+      epoch: this.#epoch,
+      seq: 1,
+      ageMs: 0,
+      metrics: new Float64Array(metricsCount),
+    };
     const bytes = new Uint8Array(reportBytes);
-    writeReport(
-      {
-        podKey,
-        address: `10.${this.pod >> 16}.${(this.pod >> 8) & 255}.${this.pod & 255}`,
-        port,
-        rank: 0,
-        flags: 0,
-        reason: 0,
-        engineRanks: 1,
-        epoch: this.#epoch,
-        seq: 1,
-        ageMs: 0,
-        metrics: new Float64Array(metricsCount),
-      },
-      bytes,
-    );
+    writeReport(report, bytes);
     const writer = new FrameWriter({ id: new Uint8Array(16).fill(1), epoch: this.#epoch }, 4_096);
     writer.append(recordType.report, bytes);
     if (attributes) writer.append(recordType.attributes, this.#attributes(podKey, port));
     const frame = writer.finish();
-    return {
-      frame,
-      view: new DataView(frame.buffer),
-      numbers: new Float64Array(frame.buffer, reportAt + reportOffset.metrics, metricsCount),
-    };
+    return { frame, report };
   }
 
   #attributes(podKey: Uint8Array, port: number): Uint8Array {

@@ -24,3 +24,13 @@ export async function rssBytesOf(pid: number): Promise<number> {
     return Number.NaN;
   }
 }
+
+/** Resident memory in which each page counts by the share of one of those that map it. */
+export async function pssBytesOf(pid: number): Promise<number> {
+  try {
+    const rollup = await readFile(`/proc/${pid}/smaps_rollup`, 'latin1');
+    return Number(/^Pss:\s+(\d+) kB/m.exec(rollup)?.[1]) * 1_024;
+  } catch {
+    return Number.NaN;
+  }
+}

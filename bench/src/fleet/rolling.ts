@@ -40,7 +40,9 @@ export async function roll(system: FleetSystem, options: FleetOptions): Promise<
       system.command({ type: 'restart', nodes: nodes.filter((node) => node % 3 === third) });
     });
   }
-  await step('collector thread', () => system.collector.thread.terminate());
+  await step('collector', async () => {
+    process.kill(system.collector.pid ?? process.pid, 'SIGKILL');
+  });
   return steps;
 }
 

@@ -2,15 +2,14 @@
  * The system under measurement: brokers, the sender process, a collector thread as a picker has
  * one, and a reader of its view in this thread; with `--ext-proc` a whole picker besides.
  */
+
 import type { ChildProcess } from 'node:child_process';
-import {
-  createView,
-  type EmbeddedCollector,
-  startEmbeddedCollector,
-  ViewReader,
-} from '@leadsman/collector';
+import { type EmbeddedCollector, startEmbeddedCollector } from '@leadsman/collector';
 import { createLogger } from '@leadsman/service';
+import { SharedMemory } from '@leadsman/service/processes/shared-memory';
 import { waitUntil } from '@leadsman/testing';
+import { createView } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
 import { Brokers } from './brokers.ts';
 import { endChild, startChild } from './child.ts';
 import { FleetReader } from './fleet-reader.ts';
@@ -18,6 +17,7 @@ import type { SenderCommand, SenderMessage, SenderStatus, SenderTask } from './m
 import type { FleetOptions } from './options.ts';
 import type { PickerStatus } from './picker-process.ts';
 import { PickerUnderLoad } from './picker-under-load.ts';
+import { cpuUsOf } from './process-cpu.ts';
 
 const subjectPrefix = 'bench';
 
@@ -52,7 +52,7 @@ export class FleetSystem {
 
   private constructor(
     options: FleetOptions,
-    view: SharedArrayBuffer,
+    view: ArrayBufferLike,
     collector: EmbeddedCollector,
     brokers: Brokers | undefined,
     picker: PickerUnderLoad | undefined,
@@ -81,9 +81,11 @@ export class FleetSystem {
     const pods = options.plan.nodes * options.plan.podsPerNode;
     const direct = options.transport === 'direct';
     const brokers = direct ? undefined : await Brokers.launch(options.rolling ? 3 : 1);
-    const view = createView({ slotsMax: Math.max(64, pods) });
+    const memory = SharedMemory.create('bench');
+    const view = createView({ slotsMax: Math.max(64, pods) }, memory.allocate);
     const listening = Promise.withResolvers<string>();
     const collector = startEmbeddedCollector({
+      memory,
       view,
       feed: {
         name: 'bench collector',
@@ -130,15 +132,14 @@ export class FleetSystem {
   async sample(): Promise<Sample> {
     const status = this.#status;
     if (status === undefined) throw new Error('the sender process has not spoken yet');
-    const thread = await this.#collectorCpuUs();
     const own = process.cpuUsage();
     const ingest = this.collector.snapshot?.ingest;
     return {
       atMs: performance.now(),
       senders: status,
       natsCpuUs: (await this.brokers?.cpuUs()) ?? 0,
-      collectorCpuUs: thread,
-      readerCpuUs: own.user + own.system - thread,
+      collectorCpuUs: await cpuUsOf(this.collector.pid ?? -1),
+      readerCpuUs: own.user + own.system,
       collectorFrames: ingest?.frames ?? 0,
       collectorBytes: ingest?.frameBytes ?? 0,
       appliedReports: ingest?.appliedReports ?? 0,
@@ -161,14 +162,5 @@ export class FleetSystem {
     await this.picker?.stop();
     await this.collector.stop();
     await this.brokers?.stop();
-  }
-
-  async #collectorCpuUs(): Promise<number> {
-    try {
-      const { user, system } = await this.collector.thread.cpuUsage();
-      return user + system;
-    } catch {
-      return Number.NaN;
-    }
   }
 }

@@ -1,12 +1,8 @@
 /** One ext_proc worker whose picks all go to the same address, in a process of its own. */
-import {
-  Counters,
-  extProcOptions,
-  HealthState,
-  type Pick,
-  type RequestFacts,
-  startExtProcServer,
-} from '@leadsman/picker';
+import { Counters } from '@leadsman/ext-proc/counters';
+import { HealthState } from '@leadsman/ext-proc/health/health-state';
+import { extProcOptions, startExtProcServer } from '@leadsman/ext-proc/server/server';
+import type { Pick, RequestFacts } from '@leadsman/scheduling/scheduler';
 import { monotonicMs } from '@leadsman/service';
 
 const destination = process.argv[2] ?? '';

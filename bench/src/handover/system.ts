@@ -2,14 +2,11 @@
  * One node under load: engines, their sidecars in exporter mode `auto`, an agent that comes and
  * goes, NATS, and a collector thread whose view is watched.
  */
+
 import type { ChildProcess } from 'node:child_process';
-import {
-  createView,
-  type EmbeddedCollector,
-  startEmbeddedCollector,
-  ViewReader,
-} from '@leadsman/collector';
+import { type EmbeddedCollector, startEmbeddedCollector } from '@leadsman/collector';
 import { createLogger } from '@leadsman/service';
+import { SharedMemory } from '@leadsman/service/processes/shared-memory';
 import {
   type EngineProcess,
   launchEngineSimulators,
@@ -17,6 +14,8 @@ import {
   type ServiceProcess,
   waitUntil,
 } from '@leadsman/testing';
+import { createView } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
 import { Brokers } from '../fleet/brokers.ts';
 import { endChild, nextMessage, startChild } from '../fleet/child.ts';
 import type {
@@ -57,7 +56,7 @@ export class HandoverSystem {
     collector: EmbeddedCollector;
     engines: EngineProcess;
     agent: ServiceProcess;
-    view: SharedArrayBuffer;
+    view: ArrayBufferLike;
   }) {
     const { options, brokers, engines, agent } = parts;
     this.#options = options;
@@ -91,8 +90,10 @@ export class HandoverSystem {
   /** Resolves when every sidecar reports by the agent, and none has a transport of its own. */
   static async start(options: HandoverOptions): Promise<HandoverSystem> {
     const brokers = await Brokers.launch(1);
-    const view = createView({ slotsMax: 64 });
+    const memory = SharedMemory.create('bench');
+    const view = createView({ slotsMax: 64 }, memory.allocate);
     const collector = startEmbeddedCollector({
+      memory,
       view,
       feed: {
         name: 'bench collector',

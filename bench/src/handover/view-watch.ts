@@ -2,8 +2,9 @@
  * Watches a view as a picker's worker reads it, every two milliseconds, and notes at each look how
  * old the oldest report is, and whether each change of an endpoint is a newer report.
  */
-import type { ViewReader } from '@leadsman/collector';
+
 import { monotonicMs } from '@leadsman/service';
+import type { ViewReader } from '@leadsman/view/reader';
 
 const lookEveryMs = 2;
 

@@ -1,6 +1,11 @@
 /** A fleet view that is fed plausible reports, and the same numbers as plain objects. */
-import { createView, FrameIngest, feedState, ViewReader, ViewWriter } from '@leadsman/collector';
-import { type Endpoint, type Random, seededRandom } from '@leadsman/picker';
+
+import { FrameIngest } from '@leadsman/collector';
+import type { Endpoint } from '@leadsman/scheduling/endpoint';
+import { type Random, seededRandom } from '@leadsman/scheduling/random';
+import { createView, feedState } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
+import { ViewWriter } from '@leadsman/view/writer';
 import {
   FrameWriter,
   metric,

@@ -11,6 +11,7 @@ import {
   type Scenario,
   sharedMax,
   sharedMin,
+  type Traffic,
 } from './scenario.ts';
 
 /** Bursts take a tenth of the time and last this long on average. */
@@ -33,6 +34,7 @@ export function arrivals(scenario: Scenario, seed: number, durationMs: number): 
 }
 
 function arrivalTimes(scenario: Scenario, random: SeededRandom, durationMs: number): number[] {
+  if (scenario.ramp !== undefined) return rampTimes(scenario.ramp, random, durationMs);
   let speed = 0;
   for (let pod = 0; pod < scenario.pods; pod++) speed += scenario.speeds?.(pod) ?? 1;
   const meanRate = (scenario.utilisation * speed) / podMsPerRequest(scenario.traffic);
@@ -59,12 +61,32 @@ function arrivalTimes(scenario: Scenario, random: SeededRandom, durationMs: numb
   return times;
 }
 
-type Drawn = Pick<RoutingRequest, 'promptTokens' | 'outputTokens' | 'blocks' | 'isLong'>;
+/** A Poisson process whose rate rises evenly: one at the highest rate, thinned. */
+function rampTimes(
+  [fromPerS, toPerS]: readonly [number, number],
+  random: SeededRandom,
+  durationMs: number,
+): number[] {
+  const mostPerS = Math.max(fromPerS, toPerS);
+  const times: number[] = [];
+  let atMs = random.exponential(1000 / mostPerS);
+  while (atMs < durationMs) {
+    const perS = fromPerS + ((toPerS - fromPerS) * atMs) / durationMs;
+    if (random.next() * mostPerS < perS) times.push(atMs);
+    atMs += random.exponential(1000 / mostPerS);
+  }
+  return times;
+}
+
+type Drawn = Pick<
+  RoutingRequest,
+  'promptTokens' | 'outputTokens' | 'blocks' | 'engineBlocks' | 'session' | 'isLong'
+>;
 
 function prompts(scenario: Scenario, random: SeededRandom): () => Drawn {
   const { traffic } = scenario;
-  const texts = sharedTexts(traffic.sharedTexts ?? 0, random);
-  const popularity = zipf(texts.length);
+  const texts = sharedTexts(traffic, random);
+  const popularity = popularities(texts.length, traffic.sharedTokens === undefined ? 0.8 : 0);
   let nextBlock = texts.reduce((sum, text) => sum + text.length, 0) + 1;
   const sweep = texts.slice();
   return () => {
@@ -81,22 +103,24 @@ function prompts(scenario: Scenario, random: SeededRandom): () => Drawn {
       promptTokens,
       outputTokens: Math.min(outputTokensMax, output),
       blocks,
+      engineBlocks: blocks,
+      session: -1,
       isLong,
     };
   };
 }
 
-function sharedTexts(count: number, random: SeededRandom): number[][] {
+function sharedTexts(traffic: Traffic, random: SeededRandom): number[][] {
   let nextBlock = 1;
-  return Array.from({ length: count }, () => {
-    const tokens = sharedMin + random.integer(sharedMax - sharedMin);
+  return Array.from({ length: traffic.sharedTexts ?? 0 }, () => {
+    const tokens = traffic.sharedTokens ?? sharedMin + random.integer(sharedMax - sharedMin);
     return Array.from({ length: Math.round(tokens / blockTokens) }, () => nextBlock++);
   });
 }
 
-/** Cumulative popularity of ranks 1 … count, ∝ rank^−0.8. */
-function zipf(count: number): number[] {
-  const weights = Array.from({ length: count }, (_, rank) => (rank + 1) ** -0.8);
+/** Cumulative popularity of ranks 1 … count, ∝ rank^−exponent. */
+function popularities(count: number, exponent: number): number[] {
+  const weights = Array.from({ length: count }, (_, rank) => (rank + 1) ** -exponent);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   let sum = 0;
   return weights.map((weight) => {

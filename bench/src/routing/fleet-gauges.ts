@@ -1,7 +1,7 @@
 /** The engine models' gauges in the shape in which a worker reads the fleet view: slot = pod. */
-import type { GaugeSource } from '@leadsman/picker';
+import type { GaugeSource } from '@leadsman/scheduling/worker/candidates/gauge-source';
 import type { EngineGauges } from '@leadsman/testing';
-import { metric } from '@leadsman/wire';
+import { metric, reason } from '@leadsman/wire';
 
 export class FleetGauges implements GaugeSource {
   readonly changed: Int32Array;
@@ -66,6 +66,10 @@ export class FleetGauges implements GaugeSource {
         return gauges.kvUsageRatio;
       case metric.kvCacheCapacityTokens:
         return this.#kvCapacityTokens;
+      case metric.prefixCacheHitsTotal:
+        return gauges.prefixHitTokensTotal;
+      case metric.prefixCacheQueriesTotal:
+        return gauges.prefixQueryTokensTotal;
       case metric.interTokenSecondsSum:
         return gauges.interTokenSumMs / 1000;
       case metric.interTokenCount:
@@ -77,6 +81,15 @@ export class FleetGauges implements GaugeSource {
 
   measuredAtMs(slot: number): number {
     return this.#measuredAtMs[slot]!;
+  }
+
+  /** A model's engines report from where they are. */
+  isAt(): boolean {
+    return true;
+  }
+
+  reason(): number {
+    return reason.ok;
   }
 
   flags(): number {

@@ -1,5 +1,5 @@
 /** Ours: replicas that run the picker's scheduling code and tell each other of their requests. */
-import type { SchedulingConfig } from '@leadsman/picker';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import type { EngineGauges } from '@leadsman/testing';
 import { PickerReplica } from './picker-replica.ts';
 import type { Policy, PolicyOptions } from './policy.ts';

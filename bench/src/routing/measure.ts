@@ -1,8 +1,9 @@
 /** Runs one scenario under every policy, each with the same seeds, and sums up. */
-import type { SchedulingConfig } from '@leadsman/picker';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import { defaultEngineParameters } from '@leadsman/testing';
 import { arrivals } from './arrivals.ts';
 import { createPolicy, type PolicyName, policyNames } from './policies.ts';
+import { blockTokens } from './request.ts';
 import type { Scenario } from './scenario.ts';
 import { type RunResult, simulate } from './simulate.ts';
 import { mean, percentile, sorted } from './statistics.ts';
@@ -60,6 +61,7 @@ export function measure(
         pods: scenario.pods,
         replicas: scenario.replicas,
         kvCapacityTokens: defaultEngineParameters.kvCapacityTokens,
+        blockTokens,
         seed,
       };
       const policy = createPolicy(name, options, config);

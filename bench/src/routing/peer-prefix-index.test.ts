@@ -7,7 +7,7 @@ function blocks(from: number, count: number): number[] {
 
 describe('PeerPrefixIndex', () => {
   it('matches the part of a prompt that the pod was sent', () => {
-    const index = new PeerPrefixIndex(2, 64_000);
+    const index = new PeerPrefixIndex(2, 64_000, 64);
     index.record(0, blocks(0, 10));
     const longer = [...blocks(0, 10), ...blocks(9_000, 10)];
     expect(index.matchedRatio(0, longer)).toBe(0.5);
@@ -16,7 +16,7 @@ describe('PeerPrefixIndex', () => {
   });
 
   it('forgets the least recently used blocks beyond the size of the KV cache', () => {
-    const index = new PeerPrefixIndex(1, 20 * 64);
+    const index = new PeerPrefixIndex(1, 20 * 64, 64);
     index.record(0, blocks(1_000, 10));
     index.record(0, blocks(2_000, 10));
     index.record(0, blocks(1_000, 10));

@@ -2,24 +2,20 @@
  * One simulated picker replica: the scheduler that serves and the exchange that tells the other
  * replicas, with a clock, gauges, a transport and a random generator of ours.
  */
-import {
-  BlockHashes,
-  createInFlightBuffer,
-  createSchedulingMemory,
-  type Endpoint,
-  EndpointNames,
-  emptyPick,
-  HistoryReader,
-  HistoryWriter,
-  InFlightTable,
-  PrefixIndex,
-  policiesOf,
-  ReplicaExchange,
-  type RequestFacts,
-  type SchedulingConfig,
-  seededRandom,
-  WorkerScheduler,
-} from '@leadsman/picker';
+
+import type { Endpoint } from '@leadsman/scheduling/endpoint';
+import { EndpointNames } from '@leadsman/scheduling/hub/replica/endpoint-names';
+import { ReplicaExchange } from '@leadsman/scheduling/hub/replica/replica-exchange';
+import { BlockHashes } from '@leadsman/scheduling/prefix/block-hash';
+import { PrefixIndex } from '@leadsman/scheduling/prefix/prefix-index';
+import { seededRandom } from '@leadsman/scheduling/random';
+import { emptyPick, type RequestFacts } from '@leadsman/scheduling/scheduler';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
+import { HistoryReader, HistoryWriter } from '@leadsman/scheduling/shared/history-ring';
+import { createInFlightBuffer, InFlightTable } from '@leadsman/scheduling/shared/in-flight-table';
+import { createSchedulingMemory } from '@leadsman/scheduling/shared/shared-memory';
+import { policiesOf } from '@leadsman/scheduling/worker/build-policy';
+import { WorkerScheduler } from '@leadsman/scheduling/worker/worker-scheduler';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { FleetGauges } from './fleet-gauges.ts';
 import type { PolicyOptions } from './policy.ts';
@@ -57,9 +53,11 @@ export class PickerReplica {
     nowMs: 0,
   };
   readonly #tickets = new Map<number, number>();
+  readonly #blockTokens: number;
 
   constructor(options: PickerReplicaOptions, replica: number) {
     const { pods, config, kvCapacityTokens } = options;
+    this.#blockTokens = options.blockTokens;
     const shape = { endpointsMax: pods, workers: 1 };
     const inFlight = new InFlightTable(createInFlightBuffer(shape), shape, 0);
     const memory = createSchedulingMemory(pods, 1, config.prefixIndex);
@@ -108,7 +106,7 @@ export class PickerReplica {
   pick(request: RoutingRequest, nowMs: number): number {
     this.#facts.promptTokens = request.promptTokens;
     this.#facts.nowMs = nowMs;
-    hashBlocks(request.blocks, this.#blocks);
+    hashBlocks(request.blocks, this.#blockTokens, this.#blocks);
     this.#scheduler.pick(this.#facts, this.#pick);
     const { endpoint, ticket, reason } = this.#pick;
     if (endpoint === undefined) throw new Error(`no pick: ${reason}`);
@@ -142,11 +140,10 @@ function endpoint(pod: number): Endpoint {
 }
 
 /** Blocks as the index wants them: 64 bits each. */
-function hashBlocks(blocks: ArrayLike<number>, into: BlockHashes): void {
-  into.count = Math.min(into.high.length, blocks.length);
-  for (let i = 0; i < into.count; i++) {
-    into.high[i] = mix(blocks[i]!);
-    into.low[i] = mix(blocks[i]! ^ 0x5bd1e995);
+function hashBlocks(blocks: ArrayLike<number>, blockTokens: number, into: BlockHashes): void {
+  into.beginHashed(blockTokens);
+  for (let i = 0; i < blocks.length; i++) {
+    into.addHashed(mix(blocks[i]!), mix(blocks[i]! ^ 0x5bd1e995));
   }
 }
 

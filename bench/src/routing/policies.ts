@@ -1,9 +1,12 @@
 /** The policies that are compared, by name. */
-import type { SchedulingConfig } from '@leadsman/picker';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
 import { LeadsmanPolicy } from './leadsman-policy.ts';
+import { OraclePolicy } from './oracle.ts';
 import type { Policy, PolicyOptions } from './policy.ts';
 import { PollingPeerPolicy } from './polling-peer.ts';
+import { SessionAffinityPolicy } from './session-affinity.ts';
 import { LeastRequestPolicy, RandomPolicy, RoundRobinPolicy } from './simple-policies.ts';
+import { TokenLoadPeerPolicy } from './token-load-peer.ts';
 
 export const policyNames = [
   'random',
@@ -11,6 +14,9 @@ export const policyNames = [
   'least-request',
   'polling',
   'polling+in-flight',
+  'session-affinity',
+  'affinity+token-load',
+  'oracle',
   'expected-work',
 ] as const;
 export type PolicyName = (typeof policyNames)[number];
@@ -31,6 +37,12 @@ export function createPolicy(
       return new PollingPeerPolicy(options, false);
     case 'polling+in-flight':
       return new PollingPeerPolicy(options, true);
+    case 'session-affinity':
+      return new SessionAffinityPolicy(options);
+    case 'affinity+token-load':
+      return new TokenLoadPeerPolicy(options);
+    case 'oracle':
+      return new OraclePolicy(options);
     case 'expected-work':
       return new LeadsmanPolicy({ ...options, config });
   }

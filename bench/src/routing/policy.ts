@@ -1,8 +1,10 @@
 /** What the simulation asks of a picking policy. One object stands for all its replicas. */
-import type { EngineGauges } from '@leadsman/testing';
+import type { EngineGauges, EngineModel } from '@leadsman/testing';
 import type { RoutingRequest } from './request.ts';
 
 export interface Policy {
+  /** Called once before all else. Only an oracle looks into the engines themselves. */
+  attach?(engines: readonly EngineModel[]): void;
   /** Called every `tickMs` of simulated time, before anything else at that time. */
   tick(nowMs: number): void;
   /** A sample of a pod's gauges became usable; `measuredAtMs` is when it was taken. */
@@ -17,6 +19,8 @@ export interface PolicyOptions {
   pods: number;
   replicas: number;
   kvCapacityTokens: number;
+  /** Tokens per block of `RoutingRequest.blocks`. */
+  blockTokens: number;
   seed: number;
 }
 

@@ -30,7 +30,7 @@ export class PollingPeerPolicy implements Policy {
     this.#inFlight = Array.from(replicas, () => new Int32Array(options.pods));
     this.#prefix = Array.from(
       replicas,
-      () => new PeerPrefixIndex(options.pods, options.kvCapacityTokens),
+      () => new PeerPrefixIndex(options.pods, options.kvCapacityTokens, options.blockTokens),
     );
     this.#usesInFlight = usesInFlight;
     this.#random = new SeededRandom(options.seed);

@@ -8,6 +8,12 @@ export interface RoutingRequest {
   readonly blocks: ArrayLike<number>;
   /** Which picker replica the gateway asks. */
   readonly replica: number;
+  /** The prompt's blocks and then the answer's, as an engine caches both. */
+  readonly engineBlocks: ArrayLike<number>;
+  /** Whose conversation it is; -1: unknown. */
+  readonly session: number;
+  /** In a closed loop: it is sent this long after the end of that request, not at `atMs`. */
+  readonly after?: { readonly id: number; readonly thinkMs: number };
   /** Of the few long ones of a long-tailed mix. */
   readonly isLong: boolean;
 }

@@ -19,6 +19,8 @@ export interface Traffic {
    * them together fill half of the KV cache of eight pods, four times what one pod has.
    */
   readonly sharedTexts?: number;
+  /** All shared texts are so long, and each is as popular as the others. */
+  readonly sharedTokens?: number;
 }
 
 export interface Scenario {
@@ -39,6 +41,8 @@ export interface Scenario {
   readonly traffic: Traffic;
   readonly warmUpMs: number;
   readonly measuredMs: number;
+  /** Requests per second at the start and at the end, in place of `utilisation`. */
+  readonly ramp?: readonly [number, number];
   /** Requests come this many times as fast during half a second now and then. */
   readonly burst?: number;
   /** Speed of each pod; 1 for all if absent. */
@@ -62,6 +66,15 @@ const shared: Traffic = {
   outputMedian: 150,
   outputSigma: 0.7,
   sharedTexts: 400,
+};
+/** As in published benchmarks of pickers: texts, questions and answers of one length each. */
+const published: Traffic = {
+  promptMedian: 1_200,
+  promptSigma: 0,
+  outputMedian: 1_000,
+  outputSigma: 0,
+  sharedTexts: 150,
+  sharedTokens: 6_000,
 };
 /** Little prefill, long answers: the KV cache is what runs out. */
 const contexts: Traffic = {
@@ -115,6 +128,16 @@ export const scenarios: readonly Scenario[] = [
     utilisation: 1.1,
     traffic: contexts,
     warmUpMs: 45_000,
+  },
+  {
+    ...base,
+    name: 'published shape, 3 to 60/s',
+    kind: 'other',
+    replicas: 1,
+    traffic: published,
+    ramp: [3, 60],
+    warmUpMs: 0,
+    measuredMs: 120_000,
   },
   { ...base, name: 'fresh gauges, chat', kind: 'other', gaugeDelayMs: 0 },
   {

@@ -66,8 +66,13 @@ export class LeastRequestPolicy extends Blind {
       ties = inFlight[pod]! < inFlight[best]! ? 0 : ties + 1;
       if (ties === 0 || this.#random.next() * (ties + 1) < 1) best = pod;
     }
-    inFlight[best]! += 1;
+    this.sent(request, best);
     return best;
+  }
+
+  /** Counts a request that goes to `pod` by another's choice. */
+  sent(request: RoutingRequest, pod: number): void {
+    this.#inFlight[request.replica]![pod]! += 1;
   }
 
   override finished(request: RoutingRequest, pod: number): void {

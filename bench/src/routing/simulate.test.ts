@@ -1,4 +1,4 @@
-import { configForStrategy } from '@leadsman/picker';
+import { configForStrategy } from '@leadsman/scheduling/hub/strategy-file/strategy-file';
 import { describe, expect, it } from 'vitest';
 import { arrivals } from './arrivals.ts';
 import { measure } from './measure.ts';
@@ -43,6 +43,19 @@ describe('arrivals', () => {
   });
 });
 
+describe('a ramp', () => {
+  it('comes faster and faster, with texts, questions and answers of one length', () => {
+    const requests = arrivals(scenarioOf('published shape, 3 to 60/s'), 2, 120_000);
+    const early = requests.filter(({ atMs }) => atMs < 20_000).length;
+    const late = requests.filter(({ atMs }) => atMs >= 100_000).length;
+    expect(requests.length / (31.5 * 120)).toBeGreaterThan(0.9);
+    expect(requests.length / (31.5 * 120)).toBeLessThan(1.1);
+    expect(late / early).toBeGreaterThan(4);
+    expect(new Set(requests.map(({ outputTokens }) => outputTokens))).toEqual(new Set([1_000]));
+    expect(new Set(requests.map(({ blocks }) => blocks[0])).size).toBe(150);
+  });
+});
+
 describe('a run', () => {
   it('tells the policy of each request once: sent, first token, end', () => {
     const scenario = scenarioOf('chat 90 %');
@@ -69,7 +82,7 @@ describe('a run', () => {
 
   it('shows gauges no younger than the scenario says', () => {
     const scenario = { ...scenarioOf('chat 70 %'), gaugeDelayMs: 200 };
-    const options = { pods: 8, replicas: 1, kvCapacityTokens: 400_000, seed: 1 };
+    const options = { pods: 8, replicas: 1, kvCapacityTokens: 400_000, blockTokens: 64, seed: 1 };
     const policy = createPolicy('round-robin', options, config);
     let samples = 0;
     policy.gauges = (_pod, _gauges, measuredAtMs, nowMs) => {

@@ -1,7 +1,7 @@
 /** What the chart owes whoever keeps the cluster: looked for in what it renders. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { readSidecarTemplate } from '@leadsman/injector';
+import { mutatePod, readSidecarTemplate } from '@leadsman/injector';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { type Manifest, renderChart } from './cluster.ts';
@@ -57,7 +57,12 @@ describe('what a cluster’s keeper looks for', () => {
   });
 
   it('lets in every port that is served, and no other', async () => {
-    for (const values of [whole, {}, { nats: { url: 'nats://nats:4222' } }]) {
+    for (const values of [
+      whole,
+      {},
+      { nats: { url: 'nats://nats:4222' } },
+      { nats: { enabled: true, server: { replicas: 3 } } },
+    ]) {
       const manifests = await renderChart(release, values);
       for (const { metadata, spec } of ownersOf(manifests)) {
         const policy = manifests.find(
@@ -74,14 +79,77 @@ describe('what a cluster’s keeper looks for', () => {
     }
   });
 
-  it('lets reports in from everywhere where only some may call the picker', async () => {
-    const from = [{ namespaceSelector: {} }];
-    const manifests = await renderChart(release, { networkPolicy: { from } });
-    const policy = manifests.find(
-      (one) => one.kind === 'NetworkPolicy' && one.metadata.name === 'leadsman-picker',
-    );
-    expect(policy?.spec.ingress).toMatchObject([{ from }, { ports: [{ port: 9421 }] }]);
-    expect(policy?.spec.ingress[1].from).toBeUndefined();
+  it('lets in numbers only from what it installed, and picks from whom the values say', async () => {
+    const from = [{ ipBlock: { cidr: '10.0.0.0/8' } }];
+    const senders = [{ podSelector: { matchLabels: { app: 'exporter' } } }];
+    for (const [name, port, values] of [
+      ['leadsman-picker', 9421, {}],
+      ['leadsman-collector', 9421, { collector: { enabled: true } }],
+      ['leadsman-nats', 4222, { nats: { enabled: true } }],
+    ] as const) {
+      const manifests = await renderChart(release, { ...values, networkPolicy: { from, senders } });
+      const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+      const rules: { ports: { port: number }[]; from?: object[] }[] =
+        policies.find(({ metadata }) => metadata.name === name)?.spec.ingress ?? [];
+      const fed = rules.filter(({ ports }) => ports.some((one) => one.port === port));
+      expect(fed, name).toMatchObject([
+        {
+          from: [
+            { podSelector: { matchLabels: { 'app.kubernetes.io/name': 'leadsman' } } },
+            { podSelector: { matchLabels: { 'leadsman.dev/sidecar': 'true' } } },
+            ...senders,
+          ],
+        },
+      ]);
+      const picker = policies.find(({ metadata }) => metadata.name === 'leadsman-picker');
+      expect(picker?.spec.ingress[0].from).toEqual(from);
+    }
+  });
+
+  it('knows every sender by the labels that the policies ask for', async () => {
+    const manifests = await renderChart(release, whole);
+    const senders = ownersOf(manifests).filter(({ metadata }) => !/injector/.test(metadata.name));
+    expect(senders).toHaveLength(3);
+    for (const { spec } of senders) {
+      const { labels } = spec.template.metadata;
+      expect(labels['app.kubernetes.io/name']).toBe('leadsman');
+      expect(['agent', 'collector', 'picker']).toContain(componentOf(labels));
+    }
+    const template = manifests.find((one) => one.data?.['sidecar.yaml'])?.data['sidecar.yaml'];
+    const pod = { spec: { containers: [{ name: 'engine' }] } };
+    const injected = mutatePod(pod, { template: readSidecarTemplate(parse(template), 'chart') });
+    expect(injected.pod.metadata?.labels).toEqual({ 'leadsman.dev/sidecar': 'true' });
+  });
+
+  it('binds sidecars to the loopback address unless Prometheus asks them', async () => {
+    const hostOf = async (values: object) => {
+      const manifests = await renderChart(release, values);
+      const text = manifests.find((one) => one.data?.['sidecar.yaml'])?.data['sidecar.yaml'];
+      return readSidecarTemplate(parse(text), 'chart').env.LEADSMAN_ADMIN_HOST;
+    };
+    expect(await hostOf({})).toBe('127.0.0.1');
+    expect(await hostOf({ podMonitor: { enabled: true, sidecars: true } })).toBe('0.0.0.0');
+    expect(await hostOf({ sidecar: { listen: { admin: '::' } } })).toBe('::');
+  });
+
+  it('lets the agents scrape where no sidecars are wanted, and injects none', async () => {
+    const manifests = await renderChart(release, {
+      exporter: { mode: 'agent-scrape' },
+      agent: { scrape: { selector: 'app=vllm', port: 8080 } },
+    });
+    expect(manifests.filter(({ metadata }) => /injector/.test(metadata.name))).toEqual([]);
+    const agent = manifests.find(({ kind }) => kind === 'DaemonSet') as Manifest;
+    const { env } = agent.spec.template.spec.containers[0];
+    for (const [name, value] of [
+      ['LEADSMAN_SCRAPE_PODS', 'true'],
+      ['LEADSMAN_SCRAPE_SELECTOR', 'app=vllm'],
+      ['LEADSMAN_SCRAPE_PORT', '8080'],
+    ]) {
+      expect(env).toContainEqual({ name, value });
+    }
+    // Those that are there, or are written by hand, hand over to the agent.
+    const text = manifests.find((one) => one.data?.['sidecar.yaml'])?.data['sidecar.yaml'];
+    expect(readSidecarTemplate(parse(text), 'chart').env.LEADSMAN_EXPORTER_MODE).toBe('auto');
   });
 
   it('can be upgraded: selectors hold nothing that changes with a version or a value', async () => {
@@ -151,18 +219,16 @@ describe('what a cluster’s keeper looks for', () => {
     }
   });
 
-  it('gives the NATS that it installs the settings of deploy/nats/nats.conf', async () => {
+  it('gives the NATS that it installs the limits and users of deploy/nats', async () => {
     const read = (file: string) =>
-      readFile(fileURLToPath(new URL(`../../../deploy/${file}`, import.meta.url)), 'utf8');
-    const { nats } = parse(await read('helm/leadsman/values.yaml'));
-    const text = await read('nats/nats.conf');
-    const settings = Object.entries<string | number>(nats.config.merge);
-    expect(settings.length).toBeGreaterThan(2);
-    for (const [name, value] of settings) {
-      const said = new RegExp(`^${name}: "?([^"\\n]*)`, 'm').exec(text)?.[1];
-      // The NATS chart takes quotes off what stands in << >>.
-      expect(String(value).replace(/^<< (.*) >>$/, '$1'), name).toBe(said);
-    }
+      readFile(fileURLToPath(new URL(`../../../deploy/nats/${file}`, import.meta.url)), 'utf8');
+    const limits = (await read('limits.conf')).match(/^\w+: .*$/gm) ?? [];
+    const users = (await read('nats.conf')).match(/user: \w+|^ +permissions.*$/gm) ?? [];
+    expect(limits.length).toBeGreaterThan(5);
+    expect(users).toHaveLength(6);
+    const manifests = await renderChart(release, { nats: { enabled: true } });
+    const text: string = manifests.find((one) => one.data?.['nats.conf'])?.data['nats.conf'];
+    for (const line of [...limits, ...users]) expect(text).toContain(line.trim());
   });
 
   it('names images by digest where one is given', async () => {

@@ -31,7 +31,15 @@ const variants: Record<string, object> = {
     },
     exporter: { mode: 'node' },
   },
-  'the NATS chart': { nats: { enabled: true }, collector: { enabled: true } },
+  'a NATS of its own': { nats: { enabled: true }, collector: { enabled: true } },
+  'three NATS servers with TLS': {
+    nats: {
+      enabled: true,
+      server: { replicas: 3, tls: { secretName: 'nats-tls' }, passwordSecrets: { sender: 'mine' } },
+    },
+    injector: { mode: 'policy' },
+  },
+  'agents that scrape': { exporter: { mode: 'agent-scrape' } },
   'a collector between senders and pickers': {
     collector: { enabled: true, endpointMetrics: true },
     picker: { autoscaling: { enabled: true } },
@@ -98,19 +106,84 @@ describe('the chart', () => {
     },
   );
 
-  it.each([
-    ['a misspelt value', { picker: { replica: 3 } }],
-    ['a timeout that would hold pods up', { injector: { timeoutSeconds: 10 } }],
-    ['an unknown exporter mode', { exporter: { mode: 'both' } }],
-    ['a variable that is not ours', { sidecar: { env: { PATH: '/' } } }],
-    ['nowhere to send reports to', { picker: { enabled: false } }],
-    ['a misspelt value of NATS', { nats: { urls: 'nats://nats:4222' } }],
-    ['an image digest that is none', { image: { digest: 'latest' } }],
-    ['a drain that no picker takes', { picker: { drainSeconds: 3_600 } }],
-    ['modules that nothing names', { picker: { extensions: { 'same-zone.mjs': '' } } }],
-    ['cert-manager without an issuer', { injector: { certificate: { source: 'certManager' } } }],
-  ])('refuses %s', async (_, values) => {
-    await expect(renderChart({ name: 'leadsman', namespace: 'chart' }, values)).rejects.toThrow();
+  it.each<[string, object, RegExp]>([
+    ['a misspelt value', { picker: { replica: 3 } }, /replica/],
+    ['a timeout that would hold pods up', { injector: { timeoutSeconds: 10 } }, /timeoutSeconds/],
+    ['an unknown exporter mode', { exporter: { mode: 'both' } }, /mode/],
+    ['a variable that is not ours', { sidecar: { env: { PATH: '/' } } }, /PATH/],
+    ['nowhere to send reports to', { picker: { enabled: false } }, /nowhere to go/],
+    ['a misspelt value of NATS', { nats: { urls: 'nats://nats:4222' } }, /urls/],
+    ['an image digest that is none', { image: { digest: 'latest' } }, /digest/],
+    ['a drain that no picker takes', { picker: { drainSeconds: 3_600 } }, /drainSeconds/],
+    ['modules that nothing names', { picker: { extensions: { 'a.mjs': '' } } }, /picker.config/],
+    [
+      'cert-manager without an issuer',
+      { injector: { certificate: { source: 'certManager' } } },
+      /issuerRef/,
+    ],
+    ['a NATS of two servers', { nats: { enabled: true, server: { replicas: 2 } } }, /replicas/],
+    ['a user without a password', { nats: { url: 'nats://nats:4222', user: 'a' } }, /nats.user/],
+    ['two NATS', { nats: { enabled: true, url: 'nats://nats:4222' } }, /exclude each other/],
+    [
+      'reports for an agent that is not there',
+      { exporter: { mode: 'node' }, agent: { enabled: false } },
+      /agent.enabled=false/,
+    ],
+    [
+      'nobody who scrapes',
+      { exporter: { mode: 'agent-scrape' }, agent: { scrape: { enabled: false } } },
+      /agent.scrape.enabled/,
+    ],
+    [
+      'numbers that are stale between two scrapes',
+      { picker: { env: { LEADSMAN_STALE_AFTER_MS: 200 } } },
+      /STALE_AFTER_MS is 200.*every 250 ms/,
+    ],
+    [
+      'the same of the collector, by a slower scrape',
+      {
+        sidecar: { env: { LEADSMAN_IDLE_INTERVAL_MS: '1000' } },
+        collector: { env: { LEADSMAN_STALE_AFTER_MS: '500' } },
+      },
+      /collector.env.*every 1000 ms/,
+    ],
+    [
+      'the same in the strategy file',
+      { picker: { config: { pools: { chat: { staleAfterMs: 100 } } } } },
+      /pools.chat.staleAfterMs is 100/,
+    ],
+    [
+      'endpoints that leave before they are stale',
+      { picker: { env: { LEADSMAN_EXPIRE_AFTER_MS: 1_500 } } },
+      /EXPIRE_AFTER_MS is 1500/,
+    ],
+    [
+      'a drain shorter than the gateway’s',
+      { picker: { drainSeconds: 30, gatewayDrainSeconds: 60 } },
+      /drainSeconds is 30, below/,
+    ],
+    [
+      'fewer replicas at most than at least',
+      { picker: { autoscaling: { enabled: true, minReplicas: 4, maxReplicas: 2 } } },
+      /minReplicas/,
+    ],
+    [
+      'probes at a loopback address',
+      { picker: { listen: { admin: '127.0.0.1' } } },
+      /listen.admin/,
+    ],
+    ['an address that is none', { collector: { listen: { grpc: 'localhost' } } }, /listen.grpc/],
+    [
+      'devices for sidecars',
+      { sidecar: { resources: { limits: { 'nvidia.com/gpu': '1' } } } },
+      /nvidia/,
+    ],
+  ])('refuses %s', async (_, values, message) => {
+    const rendered = renderChart({ name: 'leadsman', namespace: 'chart' }, values);
+    // The schema's messages have slashes between the parts of a path.
+    await expect(
+      rendered.catch((error: Error) => error.message.replaceAll('/', '.')),
+    ).resolves.toMatch(message);
   });
 
   it('makes only pods that the restricted standard admits, host ports aside', async () => {
@@ -119,7 +192,7 @@ describe('the chart', () => {
     const values = {
       collector: { enabled: true },
       agent: { expose: 'service' },
-      nats: { url: 'nats://nats:4222', credentialsSecret: 'creds' },
+      nats: { enabled: true },
     };
     const manifests = await renderChart({ name: 'leadsman', namespace: 'restricted' }, values);
     const owners = manifests.filter((manifest) => manifest.spec?.template?.spec !== undefined);
@@ -127,6 +200,7 @@ describe('the chart', () => {
       'leadsman-agent',
       'leadsman-collector',
       'leadsman-injector',
+      'leadsman-nats',
       'leadsman-picker',
     ]);
     for (const { metadata, spec } of owners) {
@@ -147,6 +221,13 @@ describe('the chart', () => {
       spec: agent?.spec.template.spec,
     };
     expect(await statusOf(cluster.create(pod, { dryRun: true }))).toBe(403);
+  });
+
+  it('needs nothing fetched: the chart has no dependencies', async () => {
+    const file = new URL('../../../deploy/helm/leadsman/Chart.yaml', import.meta.url);
+    const chart = parse(await readFile(fileURLToPath(file), 'utf8'));
+    expect(chart.name).toBe('leadsman');
+    expect(chart.dependencies).toBeUndefined();
   });
 
   it('puts every process out of reach of its own webhook', async () => {

@@ -3,7 +3,7 @@
  * and act as one of the chart's service accounts.
  */
 import { execFile } from 'node:child_process';
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,8 @@ import { waitUntil } from '@leadsman/testing';
 import { parseAllDocuments, stringify } from 'yaml';
 
 const run = promisify(execFile);
+/** Of the API server that the tests run, as `--kube-version`. */
+const kubeVersion = ['--kube-version', process.env.LEADSMAN_TEST_KUBERNETES_VERSION ?? ''];
 const chartFolder = fileURLToPath(new URL('../../../deploy/helm/leadsman', import.meta.url));
 
 export interface Manifest {
@@ -159,18 +161,29 @@ export async function statusOf(request: Promise<unknown>): Promise<number> {
 }
 
 /**
- * Renders the chart. The official NATS chart cannot be fetched in a test: an empty one stands in
- * for it, which is what `nats.enabled=false` renders to.
+ * Renders the chart as it is in the checkout. The version is said to helm: one that was built from its
+ * module knows none, and takes its cluster for Kubernetes 1.20.
  */
 export async function renderChart(
   release: { name: string; namespace: string },
   values: unknown = {},
 ): Promise<Manifest[]> {
-  const { stdout } = await withChart(
-    (chart, file) =>
-      run(helm(), ['template', release.name, chart, '-n', release.namespace, '-f', file], {
-        maxBuffer: 16 * 1024 * 1024,
-      }),
+  const { stdout } = await withValues(
+    (file) =>
+      run(
+        helm(),
+        [
+          'template',
+          release.name,
+          chartFolder,
+          '-n',
+          release.namespace,
+          '-f',
+          file,
+          ...kubeVersion,
+        ],
+        { maxBuffer: 16 * 1024 * 1024 },
+      ),
     values,
   );
   return manifestsOf(stdout);
@@ -178,8 +191,8 @@ export async function renderChart(
 
 /** `helm lint`; rejects with its output. */
 export async function lintChart(values: unknown = {}): Promise<string> {
-  const { stdout } = await withChart(
-    (chart, file) => run(helm(), ['lint', '--strict', chart, '-f', file]),
+  const { stdout } = await withValues(
+    (file) => run(helm(), ['lint', '--strict', chartFolder, '-f', file, ...kubeVersion]),
     values,
   );
   return stdout;
@@ -190,31 +203,29 @@ export async function helmWith(
   kubeconfig: string,
   args: readonly string[],
   values: unknown = {},
-): Promise<void> {
-  await withChart(async (chart, valuesFile, folder) => {
+): Promise<string> {
+  return withValues(async (valuesFile, folder) => {
     const file = join(folder, 'kubeconfig');
     await writeFile(file, kubeconfig);
-    const places: Record<string, string> = { chart, values: valuesFile };
-    await run(helm(), [...args.map((arg) => places[arg] ?? arg), '--kubeconfig', file], {
-      env: { ...process.env, HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder },
-    });
+    const places: Record<string, string> = { chart: chartFolder, values: valuesFile };
+    const { stdout } = await run(
+      helm(),
+      [...args.map((arg) => places[arg] ?? arg), '--kubeconfig', file],
+      { env: { ...process.env, HELM_CACHE_HOME: folder, HELM_CONFIG_HOME: folder } },
+    );
+    return stdout;
   }, values);
 }
 
-async function withChart<T>(
-  use: (chart: string, valuesFile: string, folder: string) => Promise<T>,
+async function withValues<T>(
+  use: (valuesFile: string, folder: string) => Promise<T>,
   values: unknown,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'leadsman-chart-'));
   try {
-    const chart = join(folder, 'leadsman');
-    await cp(chartFolder, chart, { recursive: true });
-    await mkdir(join(chart, 'charts/nats'), { recursive: true });
-    const stub = stringify({ apiVersion: 'v2', name: 'nats', version: '2.0.0' });
-    await writeFile(join(chart, 'charts/nats/Chart.yaml'), stub);
     const file = join(folder, 'values.yaml');
     await writeFile(file, stringify(values));
-    return await use(chart, file, folder);
+    return await use(file, folder);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

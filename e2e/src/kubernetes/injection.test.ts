@@ -1,14 +1,11 @@
 /** Sidecars by webhook and by admission policy, with a real API server admitting the pods. */
 
 import { mutatePod, readSidecarTemplate } from '@leadsman/injector';
-import { injectorConfigShape } from '@leadsman/injector/config';
-import { type RunningInjector, startInjector } from '@leadsman/injector/start';
-import { createLogger } from '@leadsman/service';
 import { poolObject } from '@leadsman/testing';
-import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 import { Cluster, type Manifest, renderChart, until } from './cluster.ts';
+import { type InstalledInjector, installInjector, sidecarsOf } from './installed-injector.ts';
 
 let cluster: Cluster;
 
@@ -43,12 +40,6 @@ const modelPod = (namespace: string, name: string, more: Partial<Manifest> = {})
 });
 
 // biome-ignore lint/suspicious/noExplicitAny: containers are looked into by path.
-const sidecarsOf = (pod: Manifest): any[] =>
-  (pod.spec.initContainers ?? []).filter(
-    (container: { name: string }) => container.name === 'leadsman-sidecar',
-  );
-
-// biome-ignore lint/suspicious/noExplicitAny: the same.
 const comparable = (sidecar: any) => ({
   ...sidecar,
   env: Object.fromEntries(
@@ -65,80 +56,23 @@ const values = {
 };
 
 describe('the webhook', () => {
-  let injector: RunningInjector | undefined;
-  let webhook: Manifest;
-  let chart: Manifest[];
-
-  /** As the chart would run it: its account, its names, its template of sidecars. */
-  async function startAsInstalled(port: number): Promise<RunningInjector> {
-    const container = chart.find(
-      (one) => one.metadata.name === 'leadsman-injector' && one.kind === 'Deployment',
-    )?.spec.template.spec.containers[0];
-    const setting = (name: string): string =>
-      container.env.find((one: { name: string }) => one.name === name).value;
-    const map = chart.find((one) => one.kind === 'ConfigMap' && one.data['sidecar.yaml']);
-    return startInjector(
-      injectorConfigShape.parse({
-        sidecarFile: 'from the chart',
-        podNamespace: 'leadsman-system',
-        adminHost: '127.0.0.1',
-        adminPort: 0,
-        webhookHost: '127.0.0.1',
-        webhookPort: port,
-        serviceName: setting('LEADSMAN_SERVICE_NAME'),
-        secretName: setting('LEADSMAN_SECRET_NAME'),
-        webhookName: setting('LEADSMAN_WEBHOOK_NAME'),
-      }),
-      {
-        client: await cluster.as('leadsman-system', 'leadsman-injector'),
-        template: readSidecarTemplate(parse(map?.data['sidecar.yaml']), 'chart'),
-        logger: createLogger({ name: 'test', level: 'silent' }),
-        registry: new Registry(),
-        random: Math.random,
-        nowMs: Date.now,
-        delay: async () => {},
-      },
-    );
-  }
+  let installed: InstalledInjector;
 
   beforeAll(async () => {
-    await cluster.namespace('leadsman-system');
     await cluster.namespace('hooked', { 'leadsman.dev/inject-pools': 'true' });
     await cluster.namespace('unhooked');
-    chart = await renderChart({ name: 'leadsman', namespace: 'leadsman-system' }, values);
-    for (const manifest of chart) {
-      // Its place is taken by a name that leads to this machine: no node runs the Deployment.
-      if (manifest.kind === 'Service' && manifest.metadata.name === 'leadsman-injector') {
-        const spec = { type: 'ExternalName', externalName: 'localhost' };
-        await cluster.apply({ ...manifest, spec });
-      } else if (!/^(Deployment|DaemonSet)$/.test(manifest.kind)) await cluster.apply(manifest);
-    }
-    webhook = chart.find((one) => one.kind === 'MutatingWebhookConfiguration') as Manifest;
-    injector = await startAsInstalled(0);
-    const port = await injector.webhookPort;
-    await until(async () => {
-      const found = await cluster.get(webhook);
-      return found.webhooks.every((one: Manifest) => one.clientConfig.caBundle !== undefined);
-    });
-    const path = `/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/${webhook.metadata.name}`;
-    await cluster.client.json('PATCH', path, {
-      contentType: 'application/json-patch+json',
-      body: webhook.webhooks.map((_: unknown, i: number) => ({
-        op: 'replace',
-        path: `/webhooks/${i}/clientConfig/service/port`,
-        value: port,
-      })),
-    });
-    await until(async () => {
-      const pod = modelPod('hooked', 'probe');
-      return sidecarsOf(await cluster.create(pod, { dryRun: true })).length === 1;
-    });
+    const release = { name: 'leadsman', namespace: 'leadsman-system' };
+    installed = await installInjector(cluster, release, values, modelPod('hooked', 'probe'));
   });
 
-  afterAll(async () => {
-    await injector?.stop();
-    await cluster.remove(webhook);
-  });
+  afterAll(() => installed.remove());
+
+  /** How many reviews ended how. */
+  async function reviewed(): Promise<Record<string, number>> {
+    const counter = installed.registry.getSingleMetric('leadsman_injector_reviews_total');
+    const { values: counts = [] } = (await counter?.get()) ?? {};
+    return Object.fromEntries(counts.map(({ labels, value }) => [labels.outcome, value]));
+  }
 
   it('adds one sidecar to a pod that asks for it, with its certificate made by itself', async () => {
     const pod = await cluster.create(modelPod('unhooked', 'chat-0'));
@@ -147,10 +81,70 @@ describe('the webhook', () => {
     expect(comparable(sidecar).env).toMatchObject({
       LEADSMAN_ENGINE_PORTS: '8000,8001',
       LEADSMAN_NATS_URL: 'nats://nats:4222',
-      LEADSMAN_TOKEN_FILE: '/keys/api/key',
+      LEADSMAN_TOKEN_FILE: '/var/run/leadsman/token/api/key',
     });
     expect(sidecar.restartPolicy).toBe('Always');
     expect(sidecar.securityContext.runAsUser).toBe(65_532);
+  });
+
+  it('adds nothing twice and undoes nothing when it is asked again after another tool', async () => {
+    await cluster.namespace('other-tool', { tool: 'other' });
+    // It adds an init container, and gives every sidecar it finds a user of its choice.
+    const name = 'other-tool';
+    const policy = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'MutatingAdmissionPolicy',
+      metadata: { name },
+      spec: {
+        failurePolicy: 'Fail',
+        reinvocationPolicy: 'IfNeeded',
+        matchConstraints: {
+          namespaceSelector: { matchLabels: { tool: 'other' } },
+          resourceRules: [
+            { apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['pods'] },
+          ],
+        },
+        mutations: [
+          {
+            patchType: 'JSONPatch',
+            jsonPatch: {
+              expression: `!has(object.spec.initContainers)
+                ? [JSONPatch{op: "add", path: "/spec/initContainers", value: [
+                    Object.spec.initContainers{name: "mesh", image: "mesh"}]}]
+                : size(object.spec.initContainers) > 1
+                ? [JSONPatch{op: "add", path: "/spec/initContainers/1/securityContext/runAsUser",
+                    value: 1234}]
+                : []`,
+            },
+          },
+        ],
+      },
+    };
+    const binding = {
+      apiVersion: policy.apiVersion,
+      kind: 'MutatingAdmissionPolicyBinding',
+      metadata: { name },
+      spec: { policyName: name },
+    };
+    for (const manifest of [policy, binding]) await cluster.apply(manifest);
+    try {
+      const ask = () => cluster.create(modelPod('other-tool', 'chat-0'), { dryRun: true });
+      await until(async () => (await ask()).spec.initContainers[0].name === 'mesh');
+      const before = await reviewed();
+      const pod = await ask();
+      expect(await reviewed()).toEqual({
+        ...before,
+        injected: (before.injected ?? 0) + 1,
+        present: (before.present ?? 0) + 1,
+      });
+      const names = pod.spec.initContainers.map((one: { name: string }) => one.name);
+      expect(names).toEqual(['mesh', 'leadsman-sidecar']);
+      expect(sidecarsOf(pod)[0].securityContext.runAsUser).toBe(1_234);
+      const volumes = pod.spec.volumes.filter((one: { name: string }) => /leadsman/.test(one.name));
+      expect(volumes).toHaveLength(1);
+    } finally {
+      for (const manifest of [binding, policy]) await cluster.remove(manifest);
+    }
   });
 
   it('adds it to a pod that a pool selects, in a namespace that opted in, and only there', async () => {
@@ -187,11 +181,11 @@ describe('the webhook', () => {
     expect(sidecarsOf(await cluster.create(refusing))).toEqual([]);
     expect(sidecarsOf(await cluster.create(modelPod('kube-system', 'system')))).toEqual([]);
     expect(sidecarsOf(await cluster.create(modelPod('leadsman-system', 'own')))).toEqual([]);
-  }); // C45
+  });
 
   it('that is down holds no pod up: neither its own, nor the system’s, nor a model’s', async () => {
-    await injector?.stop();
-    const own = chart.find(
+    await installed.stop();
+    const own = installed.chart.find(
       (one) => one.metadata.name === 'leadsman-injector' && one.kind === 'Deployment',
     );
     const template = own?.spec.template;
@@ -208,8 +202,7 @@ describe('the webhook', () => {
     await cluster.create(modelPod('kube-system', 'while-down'));
     const model = await cluster.create(modelPod('hooked', 'while-down'));
     expect(sidecarsOf(model)).toEqual([]);
-    injector = undefined;
-  }); // C42
+  });
 });
 
 describe('the admission policy', () => {

@@ -1,6 +1,7 @@
 /** The picker's membership against a real API server, with the rights that the chart gives. */
 import { Reflector } from '@leadsman/kube';
-import { KubernetesMembership, type PoolMembers } from '@leadsman/picker';
+import { KubernetesMembership } from '@leadsman/picker';
+import type { PoolMembers } from '@leadsman/scheduling/endpoint';
 import { createLogger } from '@leadsman/service';
 import { poolObject } from '@leadsman/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';

@@ -51,7 +51,10 @@ function checkAll(manifests: readonly Manifest[]): string[] {
   const seen: string[] = [];
   for (const { kind, spec, data } of manifests) {
     for (const container of spec?.template?.spec?.containers ?? []) {
-      const file = container.args[0].replace('/app/', '');
+      if (container.name === 'nats') continue;
+      // Options of Node may stand before the program.
+      const program: string = container.args.find((arg: string) => arg.startsWith('/app/'));
+      const file = program.replace('/app/', '');
       check(file, container.env);
       seen.push(file);
     }
@@ -112,6 +115,11 @@ describe('the settings that the chart makes', () => {
         },
       },
     ],
+    [
+      'with a user of another NATS',
+      { nats: { url: 'nats://nats:4222', user: 'picker', credentialsSecret: 'a' } },
+    ],
+    ['with a NATS of its own', { nats: { enabled: true } }],
     ['with a collector between', { collector: { endpointMetrics: true } }],
     [
       'with cert-manager and a node exporter',
@@ -139,6 +147,15 @@ describe('the settings that the chart makes', () => {
     const collector = { ...(values as { collector?: object }).collector, enabled: true };
     const manifests = await renderChart({ name: 'lm', namespace: 'n' }, { ...all, collector });
     expect(checkAll(manifests)).toEqual(Object.keys(shapes).sort());
+  });
+
+  it('with agents that scrape are known, too', async () => {
+    const values = { exporter: { mode: 'agent-scrape' } };
+    expect(checkAll(await renderChart({ name: 'lm', namespace: 'n' }, values))).toEqual([
+      'node-agent.mjs',
+      'picker.mjs',
+      'sidecar.mjs',
+    ]);
   });
 
   it('without a collector are known, too', async () => {

@@ -1,5 +1,8 @@
 /** Requests in flight are counted once and given back once, whatever the end. */
-import { createSharedRequestsBuffer, SharedRequests } from '@leadsman/picker';
+import {
+  createSharedRequestsBuffer,
+  SharedRequests,
+} from '@leadsman/ext-proc/in-flight/shared-requests';
 import { waitUntil } from '@leadsman/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { destinationIn, type ProtocolStream } from './client.ts';

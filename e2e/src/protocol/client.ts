@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import * as grpc from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 
-const protoFolder = fileURLToPath(new URL('../../../packages/picker/proto', import.meta.url));
+const protoFolder = fileURLToPath(new URL('../../../packages/ext-proc/proto', import.meta.url));
 
 /** As much of a ProcessingResponse as tests look at. */
 export interface Reply {

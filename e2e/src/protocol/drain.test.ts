@@ -22,7 +22,6 @@ async function pickedCall(session: Awaited<ReturnType<typeof rawSession>>) {
   return call;
 }
 
-// C39
 test('peers are told to go, a call they had already opened is served, open ones finish', async () => {
   const session = await rawSession(picker.port);
   const goaways: number[] = [];

@@ -1,6 +1,6 @@
 /** Each bootstrap of `deploy/envoy` in real Envoy: the pick is followed, other routes stay plain. */
 import { readdir, readFile } from 'node:fs/promises';
-import { loadIdentity } from '@leadsman/picker';
+import { openIdentity } from '@leadsman/picker';
 import { requireEnvoy, waitUntil } from '@leadsman/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { destinationHeader } from './client.ts';
@@ -22,7 +22,7 @@ async function upstream(): Promise<Upstream> {
   return started;
 }
 async function tlsPicker(): Promise<PickerUnderTest> {
-  const tls = await loadIdentity({ certFile: '', keyFile: '' }, Date.now());
+  const { first: tls } = await openIdentity({ certFile: '', keyFile: '', unixMs: Date.now() });
   const started = await startPickerUnderTest((options) => {
     options.tls = tls;
   });
@@ -74,7 +74,7 @@ test('every bootstrap gives the picker more time than large bodies need', async 
       Number(match[1]),
     );
     expect(timeouts.length).toBeGreaterThan(0);
-    expect(Math.min(...timeouts)).toBeGreaterThanOrEqual(10); // C30
+    expect(Math.min(...timeouts)).toBeGreaterThanOrEqual(10);
   }
 });
 
@@ -172,7 +172,6 @@ describe.skipIf(!requireEnvoy())('in Envoy', () => {
       return start({ bootstrap: 'ai-gateway', gatewayProcessor: processor.port });
     }
 
-    // C21
     test('the picker sees the translated body; it arrives with its one right length', async () => {
       const gateway = await startAi();
       expect((await post(gateway, {}, '{"model":"alias"}')).status).toBe(200);

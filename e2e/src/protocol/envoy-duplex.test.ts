@@ -52,7 +52,6 @@ describe.skipIf(!requireEnvoy())('FULL_DUPLEX_STREAMED', () => {
   }
   const json = { 'content-type': 'application/json' };
 
-  // C23
   test('20 MB arrive unharmed, and 40 MB, which are above the cap', async () => {
     for (const bytes of [20_000_000, 40_000_000]) {
       const body = Buffer.from(JSON.stringify({ model: 'big', prompt: 'p'.repeat(bytes) }));
@@ -64,7 +63,6 @@ describe.skipIf(!requireEnvoy())('FULL_DUPLEX_STREAMED', () => {
     expect(picker.counters.get('picks_without_body')).toBe(1);
   }, 120_000);
 
-  // C26
   describe('compressed bodies', () => {
     const body = JSON.stringify({ model: 'zipped', messages: [{ role: 'user', content: 'hi' }] });
     const cases: [string, string, Buffer, string][] = [
@@ -83,7 +81,6 @@ describe.skipIf(!requireEnvoy())('FULL_DUPLEX_STREAMED', () => {
     });
   });
 
-  // C25
   test('multipart is never read as JSON and arrives as it was, well-formed or not', async () => {
     const file = Buffer.concat([
       randomBytes(150_000),
@@ -135,7 +132,6 @@ describe.skipIf(!requireEnvoy())('FULL_DUPLEX_STREAMED', () => {
     });
   }
 
-  // C22
   test('chunks of 10 bytes and 100 KB and an empty end arrive joined', async () => {
     const parts = ['{"prompt":', `"${'x'.repeat(100_000)}"}`];
     const { status } = await chunked(parts);
@@ -210,7 +206,6 @@ describe.skipIf(!requireEnvoy())('FULL_DUPLEX_STREAMED', () => {
     upstream.respond = (_, reply) => reply.end(completionJson);
   });
 
-  // C41 (ii)
   test('twenty bodies of 8 MB at once do not stall the loop', async () => {
     const body = JSON.stringify({ messages: [{ role: 'user', content: 'w '.repeat(4_000_000) }] });
     let answered = 0;

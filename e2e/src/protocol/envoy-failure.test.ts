@@ -91,7 +91,6 @@ function load(gateway: Gateway, lanes = 8) {
 }
 
 describe.skipIf(!requireEnvoy())('with two pickers behind Envoy', () => {
-  // C39
   test('SIGTERM of one and its return fail no request', async () => {
     const [one, other] = [await startPicker(), await startPicker()];
     const gateway = await start('original-dst', [one, other]);
@@ -109,7 +108,6 @@ describe.skipIf(!requireEnvoy())('with two pickers behind Envoy', () => {
     expect((await traffic.stop()).failures).toEqual([]);
   }, 120_000);
 
-  // C31
   test('kill -9 of one fails at most what was under way, and nothing where it fails open', async () => {
     for (const bootstrap of ['original-dst', 'fail-open'] as const) {
       const [one, other] = [await startPicker(), await startPicker()];
@@ -150,7 +148,6 @@ describe.skipIf(!requireEnvoy())('without any picker', () => {
   }
   let served = 0;
 
-  // C31
   test('fail-open goes on by plain balancing over all hosts', async () => {
     expect([...(await statusesWithout('fail-open'))]).toEqual([200]);
     expect(served).toBe(20);

@@ -53,7 +53,6 @@ describe.skipIf(!requireEnvoy()).each(modes)('request_body_mode %s', (mode) => {
     };
   }
 
-  // C21
   test('the body arrives as it was sent, with one right length or none', async () => {
     const { status, seen } = await post(oddBody);
     expect(status).toBe(200);
@@ -100,7 +99,6 @@ describe.skipIf(!requireEnvoy()).each(modes)('request_body_mode %s', (mode) => {
     expect(upstream.requests.length).toBe(before);
   });
 
-  // C23
   test('long bodies arrive unharmed', async () => {
     for (const bytes of [30_000, 130_000, 1_200_000, 5_000_000]) {
       const body = JSON.stringify({ model: 'm', prompt: 'p'.repeat(bytes) });

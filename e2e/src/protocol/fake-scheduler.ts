@@ -1,5 +1,5 @@
 /** A scheduler whose answers a test decides, and which remembers what it was asked and told. */
-import type { Outcome, Pick, RequestFacts, Scheduler } from '@leadsman/picker';
+import type { Outcome, Pick, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
 
 export interface SeenRequest {
   requestId: string;

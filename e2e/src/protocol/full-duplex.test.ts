@@ -47,7 +47,6 @@ async function expectPick(stream: ProtocolStream): Promise<void> {
   expect(destinationIn(reply.request_headers?.response?.header_mutation)).toBe('10.0.0.1:8000');
 }
 
-// C22
 test('chunks of 0, 10 and 100,000 bytes come back as they were, in both directions', async () => {
   const sizes = [0, 10, 100_000];
   const stream = open();

@@ -21,7 +21,7 @@ export async function startGatewayProcessor(
   translate: (body: Buffer) => string,
 ): Promise<GatewayProcessor> {
   const definition = loadSync('external_processor.proto', {
-    includeDirs: [fileURLToPath(new URL('../../../packages/picker/proto', import.meta.url))],
+    includeDirs: [fileURLToPath(new URL('../../../packages/ext-proc/proto', import.meta.url))],
     keepCase: true,
     oneofs: true,
   });

@@ -38,7 +38,6 @@ async function measure(): Promise<Measured> {
  */
 const perSession = 20_000;
 
-// C38 (i)
 test('after 100,000 exchanges the heap is within 10 % of where it was', async () => {
   const endings: Ending[] = ['complete', 'reset', 'reset-early'];
   async function run(total: number): Promise<void> {

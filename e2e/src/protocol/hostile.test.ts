@@ -1,7 +1,7 @@
 /** What a hostile or broken peer costs: a closed connection and bounded memory, nothing else. */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import type { ExtProcOptions } from '@leadsman/picker';
+import type { ExtProcOptions } from '@leadsman/ext-proc/server/server';
 import { waitUntil } from '@leadsman/testing';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { framed, framedHeaders } from './messages.ts';
@@ -95,7 +95,6 @@ test('more connections than allowed are turned away, the old ones stay', async (
   await waitUntil(() => picker.server.openSessions === 0, { what: 'the sessions to end' });
 });
 
-// C38 (ii)
 test('bodies for which there is no memory are not held, and those requests go on', async () => {
   const session = await rawSession(picker.port);
   const headers = framed({

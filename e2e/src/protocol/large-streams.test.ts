@@ -32,7 +32,6 @@ const begins = {
   ],
 } as const;
 
-// C38 (ii)
 test.each(['request', 'response'] as const)(
   'a %s of 200 MB whose sender reads nothing at first and then all',
   async (direction) => {

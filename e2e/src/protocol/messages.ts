@@ -6,7 +6,7 @@ import { headerMap } from './client.ts';
 import { frame } from './raw-call.ts';
 
 const definition = loadSync('external_processor.proto', {
-  includeDirs: [fileURLToPath(new URL('../../../packages/picker/proto', import.meta.url))],
+  includeDirs: [fileURLToPath(new URL('../../../packages/ext-proc/proto', import.meta.url))],
   keepCase: true,
 });
 const service = definition['envoy.service.ext_proc.v3.ExternalProcessor'] as grpc.ServiceDefinition;

@@ -1,5 +1,7 @@
 /** A picker in a process of its own: drains on SIGTERM, as the real one does. Args: port, hosts. */
-import { Counters, extProcOptions, HealthState, startExtProcServer } from '@leadsman/picker';
+import { Counters } from '@leadsman/ext-proc/counters';
+import { HealthState } from '@leadsman/ext-proc/health/health-state';
+import { extProcOptions, startExtProcServer } from '@leadsman/ext-proc/server/server';
 import { monotonicMs } from '@leadsman/service';
 import { FakeScheduler } from './fake-scheduler.ts';
 

@@ -1,13 +1,13 @@
 /** A picker's ext_proc server in this process, on a free port of 127.0.0.1, with a fake scheduler. */
+import { Counters } from '@leadsman/ext-proc/counters';
+import { HealthState } from '@leadsman/ext-proc/health/health-state';
+import type { SharedRequests } from '@leadsman/ext-proc/in-flight/shared-requests';
 import {
-  Counters,
   type ExtProcOptions,
   type ExtProcServer,
   extProcOptions,
-  HealthState,
-  type SharedRequests,
   startExtProcServer,
-} from '@leadsman/picker';
+} from '@leadsman/ext-proc/server/server';
 import { monotonicMs } from '@leadsman/service';
 import { type ClientOptions, ProtocolClient } from './client.ts';
 import { FakeScheduler } from './fake-scheduler.ts';

@@ -56,7 +56,6 @@ async function served(session: Awaited<ReturnType<typeof pingingSession>>['sessi
   return call.grpcStatus;
 }
 
-// C39
 test('20,000 pings as fast as they are answered, without any call, do no harm', async () => {
   const { session, goaways, pingMany } = await pingingSession(50);
   await pingMany(20_000);

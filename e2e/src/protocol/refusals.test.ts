@@ -93,7 +93,6 @@ test('a body above the cap is refused with 413 when so configured, by length and
   }
 });
 
-// C30 (ii)
 test('a pick that takes too long is refused with 504 when so configured', async () => {
   await picker.stop();
   picker = await startPickerUnderTest((options) => {
@@ -106,7 +105,6 @@ test('a pick that takes too long is refused with 504 when so configured', async 
   expect(picker.scheduler.open.size).toBe(0);
 });
 
-// C30 (i)
 describe('an error of ours', () => {
   test('on the request is a JSON 500 at once, and the stream is closed', async () => {
     picker.scheduler.answer = () => {

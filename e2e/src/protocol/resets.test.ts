@@ -13,7 +13,6 @@ beforeEach(async () => {
 });
 afterEach(() => picker.stop());
 
-// C37
 test('20,000 resets at full speed on one connection leave a long exchange on it alive', async () => {
   const session = await rawSession(picker.port);
   const long = await rawCall(picker.port, session);
@@ -42,7 +41,6 @@ test('20,000 resets at full speed on one connection leave a long exchange on it 
   session.destroy();
 }, 180_000);
 
-// C38 (iii)
 test('500 connections that come and go leave no session', async () => {
   for (let i = 0; i < 500; i++) {
     const session = await rawSession(picker.port);

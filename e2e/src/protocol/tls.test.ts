@@ -1,13 +1,15 @@
 /** TLS as gateways use it, and as their probes do. */
 import { type TLSSocket, connect as tlsConnect } from 'node:tls';
 import * as grpc from '@grpc/grpc-js';
-import { loadIdentity, type TlsIdentity } from '@leadsman/picker';
+import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
+import { openIdentity } from '@leadsman/picker';
 import { waitUntil } from '@leadsman/testing';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { destinationIn } from './client.ts';
 import { type PickerUnderTest, startPickerUnderTest } from './picker-under-test.ts';
 
-const selfSigned = () => loadIdentity({ certFile: '', keyFile: '' }, Date.now());
+const selfSigned = async () =>
+  (await openIdentity({ certFile: '', keyFile: '', unixMs: Date.now() })).first;
 let picker: PickerUnderTest;
 let identity: TlsIdentity;
 beforeAll(async () => {

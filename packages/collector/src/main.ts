@@ -10,6 +10,6 @@ await runMain(async () => {
     name: 'leadsman-collector',
   });
   const logger = createLogger({ name: 'collector', level: config.logLevel });
-  const service = await startCollector(config, logger);
+  const service = await startCollector(config, logger, process.env);
   onShutdown({ logger, stop: () => service.stop(), graceMs: 5_000 });
 });

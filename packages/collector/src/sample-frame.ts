@@ -1,9 +1,12 @@
 /** Made-up frames for this package's tests. */
+
+import { type SampleOptions, sampleReport } from '@leadsman/view/sample-report';
 import {
   type Attributes,
   encodeAttributes,
   encodeGone,
   encodeRanks,
+  type FrameKind,
   FrameWriter,
   frameKind,
   podKeyFromUid,
@@ -11,7 +14,6 @@ import {
   reportBytes,
   writeReport,
 } from '@leadsman/wire';
-import { type SampleOptions, sampleReport } from './sample-report.ts';
 
 /** A sender that numbers its frames. */
 export class SampleSender {
@@ -22,7 +24,7 @@ export class SampleSender {
   }
 
   /** One frame of the given records. */
-  frame(records: readonly SampleRecord[], kind: number = frameKind.changes): Uint8Array {
+  frame(records: readonly SampleRecord[], kind: FrameKind = frameKind.changes): Uint8Array {
     for (const { type, bytes } of records) this.#writer.append(type, bytes);
     return this.#writer.finish(kind);
   }

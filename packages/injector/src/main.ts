@@ -1,8 +1,7 @@
 /** The injector process: reads its configuration and starts the parts. */
 import { readFile } from 'node:fs/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import { KubeClient, openAccess } from '@leadsman/kube';
-import { createLogger, onShutdown, readConfig, runMain } from '@leadsman/service';
+import { createLogger, onShutdown, pause, readConfig, runMain } from '@leadsman/service';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { parse } from 'yaml';
 import { injectorConfigShape } from './config.ts';
@@ -31,7 +30,7 @@ await runMain(async () => {
     registry,
     random: Math.random,
     nowMs: Date.now,
-    delay,
+    delay: pause,
   });
   onShutdown({ logger, stop: () => injector.stop(), graceMs: config.drainNoticeMs + graceMs });
 });

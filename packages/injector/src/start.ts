@@ -4,11 +4,10 @@
  */
 import type { AddressInfo } from 'node:net';
 import type { KubeClient } from '@leadsman/kube';
-import { createAdmin, type Logger } from '@leadsman/service';
+import { createAdmin, type Logger, RotatingCertificate } from '@leadsman/service';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { PoolSelectors } from './admission/pool-selectors.ts';
 import type { CertificateSource } from './certificate/certificate-source.ts';
-import { FileCertificate } from './certificate/file-certificate.ts';
 import { ManagedCertificate } from './certificate/managed-certificate.ts';
 import type { InjectorConfig } from './config.ts';
 import type { SidecarTemplate } from './mutate/sidecar-template.ts';
@@ -97,7 +96,8 @@ function certificateSource(
   { client, logger, random, nowMs }: InjectorDependencies,
 ): CertificateSource {
   if (config.tlsCertFile !== '') {
-    return new FileCertificate({ certFile: config.tlsCertFile, keyFile: config.tlsKeyFile });
+    const files = { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile };
+    return new RotatingCertificate({ files, logger });
   }
   const namespace = config.podNamespace || client.access.namespace;
   const host = `${config.serviceName}.${namespace}`;

@@ -1,5 +1,4 @@
 export * from './access.ts';
-export * from './backoff.ts';
 export * from './client.ts';
 export * from './error.ts';
 export * from './list.ts';
@@ -7,3 +6,4 @@ export * from './object.ts';
 export * from './pod-target.ts';
 export * from './reflector.ts';
 export * from './store.ts';
+export * from './token-review.ts';

@@ -157,7 +157,7 @@ describe('faults of the server', () => {
     expect(watched.reflector.counts.lists).toBeGreaterThanOrEqual(2);
     expect(watched.events).toContain('-a');
     expect(watched.reflector.counts.rejected).toBe(0);
-  }); // C46 (i)
+  });
 
   it('takes a 410 as status, for the watch or for a page, for a new list', async () => {
     for (let i = 0; i < 5; i++) putPod(`p${i}`);
@@ -213,7 +213,7 @@ describe('faults of the server', () => {
     await until(() => refusals >= 2);
     expect(watched.names()).toContain('a');
     await until(() => watched.names().join() === 'a,b');
-  }); // C46 (ii)
+  });
 
   it('asks at most once a second while it lacks the right, and says so', async () => {
     api.faults.push((request) => (request.watch ? { status: 403 } : undefined));
@@ -227,7 +227,7 @@ describe('faults of the server', () => {
     expect(watched.reflector.message).toContain('403');
     api.faults.length = 0;
     await until(() => watched.reflector.reason === undefined);
-  }); // C46 (iii)
+  });
 
   it('gives up a watch that fell silent and goes on from its version', async () => {
     const watched = await watchPods({ watchIdleMs: 100 });

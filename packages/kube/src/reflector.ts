@@ -18,7 +18,7 @@
  * - A periodic list runs beside the watch and repairs what a missed event left behind.
  * - Only errors of this package are survived; a fault in a consumer's code is not hidden.
  */
-import { Backoff } from './backoff.ts';
+import { Backoff, pause } from '@leadsman/service/backoff';
 import type { KubeClient, Query } from './client.ts';
 import { codeOfStatus, KubeError, type KubeErrorCode, kubeErrorCode } from './error.ts';
 import { listAll } from './list.ts';
@@ -330,18 +330,5 @@ function errorOfStatus(status: unknown, path: string): KubeError {
   const number = expired ? 410 : typeof code === 'number' ? code : 500;
   return new KubeError(codeOfStatus(number), `${path}: ${String(message ?? reason ?? number)}`, {
     status: number,
-  });
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = () => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    signal.addEventListener('abort', end);
-    if (signal.aborted) end();
   });
 }

@@ -1,6 +1,16 @@
 export * from './agent/agent-sink.ts';
-export { Backoff, type BackoffOptions, pause } from './backoff.ts';
+export {
+  agentFramesPath,
+  type FrameAnswer,
+  frameContentType,
+} from './agent/frame-stream.ts';
+export {
+  type FrameStreamServer,
+  type FrameStreamServerOptions,
+  serveFrameStreams,
+} from './agent/frame-stream-server.ts';
 export * from './frame-port.ts';
+export { type Authorizer, fileAuthorizer } from './grpc/bearer.ts';
 export * from './grpc/feed-server.ts';
 export {
   encodeFrame,
@@ -21,7 +31,7 @@ export {
   resolveTargets,
   type Target,
 } from './grpc/resolve.ts';
-export { clientCredentials, type GrpcClientTls, type GrpcServerTls } from './grpc/tls.ts';
+export { ClientTls, type CollectorAccess } from './grpc/tls.ts';
 export { createNatsCounters, type NatsCounters } from './nats/counters.ts';
 export { CredentialsError, type NatsCredentials } from './nats/credentials.ts';
 export { natsSink, natsSource } from './nats/frames.ts';

@@ -96,6 +96,79 @@ describe.skipIf(!requireNats())('a NATS link with TLS', () => {
 });
 
 describe('the direct transport with TLS', () => {
+  it('serves with a rotated certificate without a restart, and with the good one meanwhile', async () => {
+    const [first, second] = await Promise.all([certificate('first'), certificate('second')]);
+    const { cert, key } = first.files;
+    const errors: string[] = [];
+    const collector = grpcFrameServer({
+      host: '127.0.0.1',
+      port: 0,
+      tls: { certFile: cert, keyFile: key },
+      graceMs: 100,
+      lookEveryMs: 5,
+      logger: { info: () => undefined, error: (_, text) => errors.push(text) },
+    });
+    cleanUps.push(() => collector.close());
+    collector.start(() => undefined);
+    const port = await collector.listen();
+    const trusting = (made: { files: { ca: string } }) => {
+      const sink = grpcSink({
+        targets: [`localhost:${port}`],
+        lookupHost: async () => ['127.0.0.1'],
+        tls: { caFile: made.files.ca },
+      });
+      cleanUps.push(() => sink.close());
+      return sink;
+    };
+    const before = trusting(first);
+    await until('a stream', () => before.connected);
+    await writeFile(cert, second.made.cert);
+    await until('the line', () => errors.length > 0);
+    expect(errors).toEqual(['new certificate cannot be used']);
+    const meanwhile = trusting(first);
+    await until('a stream by the first', () => meanwhile.connected);
+    await writeFile(key, second.made.key);
+    const after = trusting(second);
+    await until('a stream by the second', () => after.connected);
+    expect(before.connected).toBe(true);
+  });
+
+  it('takes clients of its authority only', async () => {
+    const [server, client, other] = await Promise.all([
+      certificate('server'),
+      certificate('client'),
+      certificate('other'),
+    ]);
+    const collector = grpcFrameServer({
+      host: '127.0.0.1',
+      port: 0,
+      tls: {
+        certFile: server.files.cert,
+        keyFile: server.files.key,
+        caFile: client.files.ca,
+      },
+      graceMs: 100,
+    });
+    cleanUps.push(() => collector.close());
+    const port = await collector.listen();
+    const showing = (pair: { cert: string; key: string } | undefined) => {
+      const sink = grpcSink({
+        targets: [`localhost:${port}`],
+        lookupHost: async () => ['127.0.0.1'],
+        tls: { caFile: server.files.ca, certFile: pair?.cert, keyFile: pair?.key },
+      });
+      cleanUps.push(() => sink.close());
+      return sink;
+    };
+    const [nobody, stranger] = [showing(undefined), showing(other.files)];
+    const known = showing(client.files);
+    await until('the known one', () => known.connected);
+    await until('refusals', () =>
+      [nobody, stranger].every(({ counters }) => counters.connectErrors >= 2),
+    );
+    expect([nobody.connected, stranger.connected]).toEqual([false, false]);
+  });
+
   it('checks the name and the CA of the collector', async () => {
     const [server, other] = await Promise.all([certificate('server'), certificate('other')]);
     const { cert, key } = server.files;

@@ -1,6 +1,12 @@
 /** Flags and variables of the node agent. Read once, in main.ts. */
 import { paceDefaults } from '@leadsman/scrape';
-import { adminOptions, natsOptions, podIdentityOptions } from '@leadsman/service';
+import {
+  adminOptions,
+  collectorOptions,
+  collectorProblem,
+  natsOptions,
+  podIdentityOptions,
+} from '@leadsman/service';
 import { z } from 'zod';
 import { batchBoundsDefault } from './batch/bounds.ts';
 
@@ -11,13 +17,7 @@ export const nodeAgentConfigShape = z
     ...natsOptions,
     nodeName: podIdentityOptions.nodeName,
 
-    collectorUrl: z
-      .array(z.string())
-      .default([])
-      .describe('Collectors to stream to directly (grpc://host:port), instead of NATS.'),
-    collectorTlsCaFile: z.string().default('').describe('CA of the collectors; turns TLS on.'),
-    collectorTlsCertFile: z.string().default('').describe('Client certificate for collectors.'),
-    collectorTlsKeyFile: z.string().default('').describe('Key of that certificate.'),
+    ...collectorOptions,
 
     flushWindowMs: z
       .number()
@@ -37,6 +37,13 @@ export const nodeAgentConfigShape = z
       .boolean()
       .default(true)
       .describe('Accept a report only from the address in it; off where the network masks it.'),
+
+    verifyPods: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Accept reports only of pods that the API server has on this node, where it has them.',
+      ),
 
     scrapePods: z
       .boolean()
@@ -63,6 +70,10 @@ export const nodeAgentConfigShape = z
       .describe('Shortest distance of two scrapes of one pod, ms.'),
     kubeconfig: z.string().default('').describe('Kubeconfig file; empty: in-cluster account.'),
   })
+  .superRefine((config, context) => {
+    const message = collectorProblem(config);
+    if (message !== '') context.addIssue({ code: 'custom', path: ['collectorTlsCaFile'], message });
+  })
   .refine((config) => config.natsUrl.length === 0 || config.collectorUrl.length === 0, {
     path: ['collectorUrl'],
     message: 'choose either NATS or collectors to stream to',
@@ -70,6 +81,10 @@ export const nodeAgentConfigShape = z
   .refine((config) => config.natsUrl.length > 0 || config.collectorUrl.length > 0, {
     path: ['natsUrl'],
     message: 'neither NATS servers nor collectors (--collector-url) are configured',
+  })
+  .refine((config) => config.verifyPeer || !config.verifyPods, {
+    path: ['verifyPods'],
+    message: 'pods are verified by their address: it needs --verify-peer',
   })
   .refine((config) => config.nodeName !== '', {
     path: ['nodeName'],

@@ -1,4 +1,5 @@
 /** Metrics of the agent's batching, read from its counters when a scrape asks. */
+import type { FrameStreamServer } from '@leadsman/link';
 import { registerReadCounters } from '@leadsman/service';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Batcher } from './batch/batcher.ts';
@@ -21,6 +22,7 @@ const counters: readonly [keyof BatchCounters, string, string][] = [
 const refusals: readonly [keyof BatchCounters, string][] = [
   ['refusedFrames', 'bad_frame'],
   ['refusedPeers', 'wrong_peer'],
+  ['refusedForeign', 'foreign_pod'],
   ['refusedTargets', 'full'],
   ['refusedStalled', 'stalled'],
 ];
@@ -48,6 +50,22 @@ export function registerBatchMetrics(registry: Registry, batcher: Batcher): void
     registers,
     collect() {
       this.set(batcher.targets.size);
+    },
+  });
+}
+
+/** What the sidecars' streams are doing. */
+export function registerStreamMetrics(registry: Registry, streams: FrameStreamServer): void {
+  registerReadCounters(registry, 'node_agent', [
+    ['streams_refused_total', 'Streams refused, for want of room.', () => streams.refusedStreams],
+    ['streams_failed_total', 'Streams ended: silent, or no frames.', () => streams.failedStreams],
+  ]);
+  new Gauge({
+    name: 'leadsman_node_agent_streams',
+    help: 'Sidecars that are connected.',
+    registers: [registry],
+    collect() {
+      this.set(streams.streams);
     },
   });
 }

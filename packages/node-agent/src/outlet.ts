@@ -9,6 +9,7 @@ import {
   registerNatsMetrics,
   registerPushMetrics,
 } from '@leadsman/link';
+import { collectorAccessOf } from '@leadsman/service';
 import { nodeFramesSubject } from '@leadsman/wire';
 import type { Registry } from 'prom-client';
 import type { NodeAgentConfig } from './config.ts';
@@ -22,11 +23,7 @@ export function createOutlet(
   if (config.collectorUrl.length > 0) {
     const sink = grpcSink({
       targets: config.collectorUrl,
-      tls: {
-        caFile: config.collectorTlsCaFile,
-        certFile: config.collectorTlsCertFile,
-        keyFile: config.collectorTlsKeyFile,
-      },
+      tls: collectorAccessOf(config),
       logger,
     });
     registerPushMetrics(registry, 'node_agent', sink);

@@ -6,9 +6,16 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { KubeClient, openAccess } from '@leadsman/kube';
-import { createAdmin, type Logger, monotonicMs, StallGuard, tickMs } from '@leadsman/service';
+import {
+  BatchedWakeup,
+  createAdmin,
+  type Logger,
+  monotonicMs,
+  pause,
+  StallGuard,
+  tickMs,
+} from '@leadsman/service';
 import { formatHostPort, senderIdBytes } from '@leadsman/wire';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { Batcher } from './batch/batcher.ts';
@@ -16,16 +23,18 @@ import { FlushLoop } from './batch/flush-loop.ts';
 import type { TakeResult } from './batch/target-table.ts';
 import type { NodeAgentConfig } from './config.ts';
 import { Discovery, registerDiscoveryMetrics } from './discover/discovery.ts';
+import { NodePods } from './discover/node-pods.ts';
 import { PodScrapes } from './discover/pod-scrapes.ts';
-import { addFramesRoute } from './http/frames-route.ts';
+import { addFrameStreams } from './http/frame-streams.ts';
+import { addFramesRoute, type FramesRouteOptions } from './http/frames-route.ts';
 import { addTargetsRoute } from './http/targets-route.ts';
-import { registerBatchMetrics } from './metrics.ts';
+import { registerBatchMetrics, registerStreamMetrics } from './metrics.ts';
 import { createOutlet } from './outlet.ts';
 
 export interface NodeAgentDeps {
   logger: Logger;
   registry?: Registry;
-  /** Where a pod learns of its API server; needed with `scrapePods` only. */
+  /** Where a pod learns of its API server; needed with `scrapePods` or `verifyPods` only. */
   env?: Readonly<Record<string, string | undefined>>;
 }
 
@@ -43,6 +52,14 @@ export interface NodeAgent {
  */
 const endNoticeMs = 500;
 
+/**
+ * How long the reports of one scrape moment may gather before they are read, ms. The sidecars of a
+ * node scrape together, and their reports come within a few milliseconds: this thread sleeps through
+ * those, deaf to its sockets, instead of waking up for each. Less than `quietMs` of the batch, which
+ * then leaves when all have been read.
+ */
+const gatherMs = 2;
+
 /** Resolves when the agent listens. */
 export async function startNodeAgent(
   config: NodeAgentConfig,
@@ -52,12 +69,14 @@ export async function startNodeAgent(
   const registry = deps.registry ?? new Registry();
   collectDefaultMetrics({ register: registry });
   const outlet = createOutlet(config, registry, logger);
+  const nodePods = config.verifyPods ? await openNodePods(config, deps) : undefined;
   const batcher = new Batcher({
     sender: { id: randomBytes(senderIdBytes), epoch: Date.now() },
     sink: outlet,
     bounds: { windowMs: config.flushWindowMs, targetsMax: config.targetsMax },
     keyframePhase: Math.random(),
     nowMs: monotonicMs(),
+    directory: nodePods,
   });
   registerBatchMetrics(registry, batcher);
   const loop = new FlushLoop(batcher, monotonicMs);
@@ -72,6 +91,7 @@ export async function startNodeAgent(
   });
   const guard = new StallGuard(monotonicMs());
   const ticking = setInterval(() => guard.tick(monotonicMs()), tickMs);
+  const wakeup = new BatchedWakeup(gatherMs, monotonicMs);
   const take = (frame: Uint8Array, peer: Uint8Array | undefined): TakeResult => {
     const nowMs = monotonicMs();
     // What arrives after this process stood still has waited in its sockets meanwhile, nobody knows
@@ -87,11 +107,17 @@ export async function startNodeAgent(
   const discovery = config.scrapePods
     ? await startDiscovery(config, deps, registry, (frame) => take(frame, undefined))
     : undefined;
-  addFramesRoute(server, {
-    take,
+  const reports: FramesRouteOptions = {
+    take: (frame, peer) => {
+      wakeup.frameTaken();
+      return take(frame, peer);
+    },
     forwarding: () => outlet.connected && !ending,
     verifyPeer: config.verifyPeer,
-  });
+  };
+  addFramesRoute(server, reports);
+  const streams = addFrameStreams(server.server, { ...reports, logger });
+  registerStreamMetrics(registry, streams);
   addTargetsRoute(server, { targets: batcher.targets, nowMs: monotonicMs });
   await server.listen({ host: config.adminHost, port: config.adminPort });
   const bound = server.server.address() as AddressInfo;
@@ -102,14 +128,26 @@ export async function startNodeAgent(
     batcher,
     stop: async () => {
       ending = true;
-      if (batcher.targets.size > 0) await delay(endNoticeMs);
+      if (batcher.targets.size > 0) await pause(endNoticeMs);
+      streams.close();
       await server.close();
       clearInterval(ticking);
       await discovery?.stop();
+      await nodePods?.stop();
       loop.stop();
       await outlet.close();
     },
   };
+}
+
+/** Rejects when there is no way to the API server by configuration. */
+async function openNodePods(config: NodeAgentConfig, deps: NodeAgentDeps): Promise<NodePods> {
+  const access = await openAccess({ kubeconfigFile: config.kubeconfig, env: deps.env ?? {} });
+  const { nodeName } = config;
+  const client = new KubeClient(access);
+  const pods = new NodePods({ client, nodeName, logger: deps.logger, random: Math.random });
+  pods.start();
+  return pods;
 }
 
 /** Rejects when there is no way to the API server by configuration. */

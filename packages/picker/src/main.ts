@@ -1,7 +1,8 @@
 /** Entry of the picker process: reads its configuration, starts, and stops on a signal. */
 import { ConfigError, createLogger, onShutdown, readConfig, runMain } from '@leadsman/service';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { pickerConfigShape } from './config.ts';
+import { contradictions } from './config/contradictions.ts';
+import { pickerConfigShape } from './config/picker-config.ts';
 import { startPicker } from './start-picker.ts';
 
 /** Added to the drain before a stop that hangs is cut off, ms. */
@@ -13,9 +14,8 @@ await runMain(async () => {
     env: process.env,
     name: 'leadsman-picker',
   });
-  if (config.poolSource === 'file' && config.poolFile === '') {
-    throw new ConfigError(['--pool-source file needs --pool-file']);
-  }
+  const problems = contradictions(config);
+  if (problems.length > 0) throw new ConfigError(problems);
   const logger = createLogger({ name: 'picker', level: config.logLevel });
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });

@@ -1,6 +1,6 @@
 /**
  * When a picker should get traffic: its membership is complete, its view was complete once, and
- * its threads serve.
+ * its workers serve.
  *
  * The view alone may be waited for only so long: a picker that restarts while its broker is away
  * still spreads requests over the members it knows, which is better than none at all.
@@ -9,8 +9,8 @@ export interface ReadinessParts {
   /** From the membership source. */
   membership: () => string | undefined;
   viewSynced: () => boolean;
-  /** All threads have listened once, and one does. */
-  threadsServing: () => boolean;
+  /** All workers have listened once, and one does. */
+  workersServing: () => boolean;
   nowMs: () => number;
   /** How long to wait for the view at most, ms from the start. */
   readyAfterMs: number;
@@ -33,7 +33,7 @@ export class Readiness {
   /** What is missing, in one line; `undefined` when traffic should come. */
   missing(): string | undefined {
     if (this.#draining) return 'draining';
-    if (!this.#parts.threadsServing()) return 'ext_proc threads are starting';
+    if (!this.#parts.workersServing()) return 'ext_proc workers are starting';
     const membership = this.#parts.membership();
     if (membership !== undefined) return membership;
     const waitedMs = this.#parts.nowMs() - this.#startedAtMs;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createLogger, readConfig } from '@leadsman/service';
 import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pickerConfigShape } from './config.ts';
+import { pickerConfigShape } from './config/picker-config.ts';
 import { type RunningPicker, startPicker } from './start-picker.ts';
 import { openExtProc } from './workers/fixture/ext-proc-client.ts';
 
@@ -64,7 +64,7 @@ describe('startPicker', () => {
     expect(endpoints).toMatchObject([{ destination: '127.0.0.1:8000', state: 'unknown' }]);
     const metrics = await (await ask('/metrics')).text();
     expect(metrics).toMatch(/^leadsman_picker_pool_members\{pool="chat"\} 1$/m);
-    expect(metrics).toMatch(/^leadsman_picker_threads 1$/m);
+    expect(metrics).toMatch(/^leadsman_picker_workers 1$/m);
     for (const name of ['leadsman_collector_', 'leadsman_picker_reloads_total']) {
       expect(metrics).toContain(name);
     }
@@ -76,56 +76,82 @@ describe('startPicker', () => {
     await until(async () => (await (await ask('/readyz')).text()).includes('fleet view'));
   });
 
-  it('starts the collector thread again when it dies', async () => {
+  it('starts the collector again when it dies or stands still', async () => {
     const running = await start('--ready-after-ms', '0');
-    await running.collector.thread.terminate();
-    await until(async () => running.collector.restarts === 1);
+    await until(async () => running.collector.snapshot !== undefined);
+    for (const [restarts, signal] of (['SIGKILL', 'SIGSTOP'] as const).entries()) {
+      process.kill(running.collector.pid!, signal);
+      await until(async () => running.collector.restarts === restarts + 1);
+    }
+    await until(async () => running.collector.pid !== undefined);
+    expect(running.collector.hangs).toBe(1);
     expect((await ask('/healthz')).status).toBe(200);
   });
 
-  it('serves on while a thread that died is started again, and takes back what it counted', async () => {
-    const running = await start('--workers', '2', '--no-tls', '--ready-after-ms', '0');
-    await until(async () => (await ask('/readyz')).status === 200);
-    const inFlight = async () =>
-      Number(/pool_in_flight\{.*\} (\d+)/.exec(await (await ask('/metrics')).text())?.[1]);
-    const client = openExtProc(running.addresses.ext_proc!);
-    // Over many connections, so that both threads have some.
-    for (let i = 0; i < 40; i++) client.pick();
-    await until(async () => (await inFlight()) === 40);
-    await running.threads.thread(0)!.terminate();
-    expect((await ask('/readyz')).status).toBe(200);
-    await until(async () => {
-      const left = await inFlight();
-      return left < 40 && left === client.open();
-    });
-    expect((await ask('/readyz')).status).toBe(200);
-    await until(async () => running.threads.restarts === 1 && running.threads.running === 2);
-    client.close();
-    await until(async () => (await inFlight()) === 0);
-  });
-
-  it('starts a thread again that hangs in an extension', async () => {
+  /** An extension whose pick is `body`, and the flags that make it the pool's. */
+  function extension(body: string): string[] {
     const configFile = join(folder, 'strategy.yaml');
-    const part = "{ kind: 'pick', name: 'endless', create: () => ({ choose() { for (;;); } }) }";
-    writeFileSync(join(folder, 'endless.mjs'), `export default ${part};`);
+    const part = `{ kind: 'pick', name: 'faulty', create: () => ({ choose(candidates) { ${body} } }) }`;
+    writeFileSync(join(folder, 'faulty.mjs'), `export default ${part};`);
     writeFileSync(
       poolFile,
       'pools: [{ name: chat, endpoints: [{ address: 127.0.0.1, port: 1 }, { address: 127.0.0.1, port: 2 }] }]',
     );
     writeFileSync(
       configFile,
-      'extensions: [{ module: endless.mjs }]\ndefault: { scorers: [{ type: queue }], pick: endless }',
+      'extensions: [{ module: faulty.mjs }]\ndefault: { scorers: [{ type: queue }], pick: faulty }',
     );
-    const running = await start('--no-tls', '--config-file', configFile, '--ready-after-ms', '0');
+    return ['--config-file', configFile];
+  }
+
+  const signals = ['SIGKILL', 'SIGSTOP', 'SIGSEGV'] as const;
+  it.each(signals)(
+    'serves on while a worker gets %s, and takes back what it counted',
+    async (signal) => {
+      const running = await start('--workers', '2', '--no-tls', '--ready-after-ms', '0');
+      await until(async () => (await ask('/readyz')).status === 200);
+      const inFlight = async () =>
+        Number(/pool_in_flight\{.*\} (\d+)/.exec(await (await ask('/metrics')).text())?.[1]);
+      const client = openExtProc(running.addresses.ext_proc!);
+      // Over many connections, so that both workers have some.
+      for (let i = 0; i < 40; i++) client.pick();
+      await until(async () => (await inFlight()) === 40);
+      process.kill(running.workers.pid(0)!, signal);
+      expect((await ask('/readyz')).status).toBe(200);
+      await until(async () => {
+        const left = await inFlight();
+        return left < 40 && left > 0 && left === client.open();
+      });
+      expect((await ask('/readyz')).status).toBe(200);
+      await until(async () => running.workers.restarts === 1 && running.workers.running === 2);
+      expect(running.workers.hangs).toBe(signal === 'SIGSTOP' ? 1 : 0);
+      client.close();
+      await until(async () => (await inFlight()) === 0);
+    },
+  );
+
+  const faults = {
+    'throws where nobody catches':
+      "setImmediate(() => { throw new Error('on purpose'); }); return 0;",
+    'ends the process': 'process.exit(0);',
+    'never comes back': 'for (;;);',
+    'takes all memory':
+      'globalThis.hoard = []; for (;;) globalThis.hoard.push(new Array(1_000_000).fill({}));',
+  };
+  it.each(Object.entries(faults))('outlives an extension that %s', async (_, body) => {
+    const flags = extension(body);
+    const running = await start('--workers', '2', '--no-tls', '--ready-after-ms', '0', ...flags);
+    await until(async () => (await ask('/readyz')).status === 200);
     const client = openExtProc(running.addresses.ext_proc!);
     client.pick();
-    await until(async () => running.threads.hangs === 1);
+    await until(async () => running.workers.restarts >= 1 && running.workers.running === 2);
+    expect((await ask('/readyz')).status).toBe(200);
     client.close();
-    await until(async () => running.threads.restarts === 1 && running.threads.serving);
-    expect(await (await ask('/metrics')).text()).toMatch(/^leadsman_picker_thread_hangs_total 1$/m);
-  }, 60_000);
+    await until(async () => running.workers.serving);
+    expect(running.collector.restarts).toBe(0);
+  });
 
-  it('ends without waiting for a thread that died while it drained', async () => {
+  it('ends without waiting for a worker that died while it drained', async () => {
     const grace = '600000';
     const running = await start('--workers', '2', '--no-tls', '--drain-grace-ms', grace);
     const client = openExtProc(running.addresses.ext_proc!);
@@ -133,9 +159,9 @@ describe('startPicker', () => {
     await until(async () => client.picked() === 40);
     const stopped = running.stop();
     picker = undefined;
-    for (const worker of [0, 1]) await running.threads.thread(worker)!.terminate();
+    for (const worker of [0, 1]) process.kill(running.workers.pid(worker)!, 'SIGKILL');
     await stopped;
-    expect(running.threads.restarts).toBe(0);
+    expect(running.workers.restarts).toBe(0);
     client.close();
   });
 

@@ -1,46 +1,52 @@
 /**
- * The picker process: its main thread's parts and how they are wired.
+ * The picker's main process: its parts and how they are wired.
  *
  * ```
  * membership ──> registry ──> broadcast ──┐
- * strategy file, other replicas ──> hub ──┼──messages──> ext_proc threads ──> gateways
- * collector thread ──> fleet view ────────┴──shared memory──^
+ * strategy file, other replicas ──> hub ──┼──messages──> worker processes ──> gateways
+ * collector process ──> fleet view ───────┴──shared memory──^
  * ```
  *
- * The main thread is control plane only. When it stalls, the threads go on with what they have.
+ * The main process is control plane only. When it stalls, the workers go on with what they have;
+ * when it ends, they end.
  */
 import {
   type EmbeddedCollector,
   registerCollectorMetrics,
   startEmbeddedCollector,
 } from '@leadsman/collector';
-import { feedState } from '@leadsman/collector/view/layout';
-import { ViewReader } from '@leadsman/collector/view/view-reader';
-import { connectNats, type NatsLink, natsOptionsFrom, registerNatsMetrics } from '@leadsman/link';
+import { Counters } from '@leadsman/ext-proc/counters';
+import { startHealthServer } from '@leadsman/ext-proc/health/health-server';
+import { HealthState } from '@leadsman/ext-proc/health/health-state';
+import { SharedRequests } from '@leadsman/ext-proc/in-flight/shared-requests';
+import { connectNats, type NatsLink } from '@leadsman/link/nats/link';
+import { registerNatsMetrics } from '@leadsman/link/nats/metrics';
+import { natsOptionsFrom } from '@leadsman/link/nats/options';
+import { natsReplicaTransport } from '@leadsman/scheduling/hub/replica/replica-transport';
+import { SchedulingHub } from '@leadsman/scheduling/hub/scheduling-hub';
+import { registerSchedulingMetrics } from '@leadsman/scheduling/hub/scheduling-metrics';
+import { ConfigSource } from '@leadsman/scheduling/hub/strategy-file/config-source';
+import { InFlightAudit } from '@leadsman/scheduling/shared/in-flight-audit';
+import { InFlightField, InFlightTable } from '@leadsman/scheduling/shared/in-flight-table';
 import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
+import { SharedMemory } from '@leadsman/service/processes/shared-memory';
+import { feedState } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
 import type { Registry } from 'prom-client';
 import { registerPickerMetrics } from './admin/metrics.ts';
 import { addPickerRoutes } from './admin/routes.ts';
-import { ConfigSource } from './config/config-source.ts';
-import type { PickerConfig } from './config.ts';
-import { Counters } from './ext-proc/counters.ts';
+import { SilentPorts } from './admin/silent-ports.ts';
+import type { PickerConfig } from './config/picker-config.ts';
 import { feedOf } from './feed.ts';
-import { startHealthServer } from './health/health-server.ts';
-import { HealthState } from './health/health-state.ts';
-import { SharedRequests } from './in-flight/shared-requests.ts';
-import { InFlightField, InFlightTable } from './in-flight/table.ts';
+import { openMembership } from './open-membership.ts';
 import { EndpointIndex } from './pool/endpoint-index.ts';
-import { openMembership } from './pool/open-membership.ts';
 import { PoolRegistry } from './pool/pool-registry.ts';
 import { Readiness } from './readiness.ts';
-import { natsReplicaTransport } from './scheduling/replica/replica-transport.ts';
-import { SchedulingHub } from './scheduling/scheduling-hub.ts';
-import { registerSchedulingMetrics } from './scheduling/scheduling-metrics.ts';
-import { openSharedMemory } from './shared-memory.ts';
 import { Teardown } from './teardown.ts';
-import { loadIdentity, watchIdentity } from './tls/identity.ts';
-import { ExtProcThreads } from './workers/ext-proc-threads.ts';
-import type { SharedMemory } from './workers/messages.ts';
+import { openIdentity } from './tls/identity.ts';
+import { ExtProcWorkers } from './workers/ext-proc-workers.ts';
+import { nodeOptionsFor } from './workers/node-options.ts';
+import { openPickerMemory, type PickerMemory } from './workers/picker-memory.ts';
 import { PoolBroadcast } from './workers/pool-broadcast.ts';
 
 export interface PickerDeps {
@@ -56,13 +62,15 @@ export interface RunningPicker {
   /** `host:port` by listener: `ext_proc`, `health`, `admin`. */
   readonly addresses: Readonly<Record<string, string>>;
   readonly collector: EmbeddedCollector;
-  readonly threads: ExtProcThreads;
-  /** Drains the ext_proc threads within the configured grace, then ends everything. */
+  readonly workers: ExtProcWorkers;
+  /** Drains the workers within the configured grace, then ends everything. */
   stop(): Promise<void>;
 }
 
-/** How often readiness is looked at and told to threads and health services, ms. */
+/** How often readiness is looked at and told to workers and health services, ms. */
 const readinessIntervalMs = 50;
+/** Between two looks for ports that never answered. */
+const silentIntervalMs = 5_000;
 
 /**
  * Starts everything. Rejects when an address, a certificate or a strategy cannot be used; then
@@ -87,11 +95,28 @@ async function start(
   const { configFile: file, strategy, staleAfterMs } = config;
   const source = new ConfigSource({ file, strategy, staleAfterMs });
   const loaded = await source.load();
-  const shared = openSharedMemory({ ...config, prefixIndex: loaded.config.prefixIndex });
-  const files = { certFile: config.tlsCertFile, keyFile: config.tlsKeyFile };
-  const identity = config.tls ? await loadIdentity(files, deps.unixMs()) : undefined;
+  const { endpointsMax } = config;
+  const memorySize = {
+    endpointsMax,
+    workers: config.workers,
+    prefixIndex: loaded.config.prefixIndex,
+  };
+  const memory = SharedMemory.create('leadsman-picker');
+  teardown.add(async () => memory.close());
+  const shared = openPickerMemory(memorySize, memory.allocate);
+  const nodeOptions = nodeOptionsFor(process.constrainedMemory(), config.workers);
+  const identity = config.tls
+    ? await openIdentity({
+        certFile: config.tlsCertFile,
+        keyFile: config.tlsKeyFile,
+        unixMs: deps.unixMs(),
+        logger,
+      })
+    : undefined;
   const inFlight = new InFlightTable(shared.inFlight, shared.inFlightShape, -1);
   const requests = (index: number) => inFlight.total(index, InFlightField.requests);
+  const audit = new InFlightAudit(inFlight);
+  teardown.add(async () => audit.stop());
   const replicaName = config.replicaName || config.podName || randomName(deps.random);
   const addresses: Record<string, string> = {};
   const listening = (listener: string, address: string) => {
@@ -100,8 +125,10 @@ async function start(
   };
 
   const collector = startEmbeddedCollector({
+    memory,
     view: shared.view,
-    feed: feedOf(config, replicaName),
+    nodeOptions: nodeOptions.collector,
+    feed: feedOf(config, replicaName, deps.env),
     expireAfterMs: config.expireAfterMs,
     logLevel: config.logLevel,
     logger,
@@ -119,22 +146,28 @@ async function start(
     transport: link && natsReplicaTransport(link, config.subjectPrefix, replicaName),
     replicaName,
     epoch: deps.unixMs(),
-    workers: () => threads.running,
-    restarts: () => threads.restarts,
-    post: (message) => threads.post(message),
+    workers: () => workers.running,
+    restarts: () => workers.restarts,
+    post: (message) => workers.post(message),
     clock: monotonicMs,
     logger,
   });
-  const broadcast = new PoolBroadcast((updates, removed) => {
-    hub.poolsChanged(updates, removed);
-    threads.post({ type: 'pools', updates, removed });
-  });
+  const broadcast = new PoolBroadcast(
+    (updates, removed) => {
+      hub.poolsChanged(updates, removed);
+      workers.post({ type: 'pools', updates, removed });
+    },
+    (error) => logger.error({ err: error }, 'pools could not be told, again soon'),
+  );
   const index = new EndpointIndex(config.endpointsMax, requests);
   const pools = new PoolRegistry({ index, changes: broadcast, nowMs: monotonicMs });
-  const threads: ExtProcThreads = new ExtProcThreads({
+  const workers: ExtProcWorkers = new ExtProcWorkers({
     config,
-    shared,
-    identity,
+    memory,
+    memorySize,
+    heartbeats: shared.heartbeats,
+    nodeOptions: nodeOptions.worker,
+    identity: identity?.first,
     scheduling: () => hub.config,
     pools: () => pools.updates(),
     onScheduling: (worker, message) => hub.receive(worker, message),
@@ -142,7 +175,9 @@ async function start(
       inFlight.forgetWorker(worker);
       new SharedRequests(shared.requests, worker).forget();
       hub.forgetWorker(worker);
+      audit.begin();
     },
+    random: deps.random,
     logger,
   });
   const membership = await openMembership(config, { ...deps, view: shared.view });
@@ -150,7 +185,7 @@ async function start(
   const readiness = new Readiness({
     membership: () => membership.notSynced(),
     viewSynced: () => viewState.feed === feedState.synced || viewState.everSynced,
-    threadsServing: () => threads.serving,
+    workersServing: () => workers.serving,
     nowMs: monotonicMs,
     readyAfterMs: config.readyAfterMs,
   });
@@ -160,19 +195,11 @@ async function start(
   hub.start();
   teardown.add(() => hub.stop());
   teardown.add(async () => broadcast.stop());
-  teardown.add(() => threads.stop());
-  const port = await threads.start();
+  teardown.add(() => workers.stop());
+  const port = await workers.start();
   listening('ext_proc', `${config.extProcHost}:${port}`);
-  const stopWatching =
-    identity &&
-    watchIdentity(files, identity, {
-      onChange: (changed) => {
-        logger.info('serving with a new certificate');
-        threads.setIdentity(changed);
-      },
-      onError: (error) => logger.error({ err: error }, 'new certificate cannot be used'),
-    });
-  teardown.add(async () => stopWatching?.());
+  identity?.follow((changed) => workers.setIdentity(changed));
+  teardown.add(async () => identity?.stop());
 
   const health = new HealthState();
   const healthServer = await startHealthServer(
@@ -184,7 +211,7 @@ async function start(
   const look = () => {
     const ready = readiness.missing() === undefined;
     health.setSynced(ready);
-    threads.setReady(ready);
+    workers.setReady(ready);
   };
   look();
   const readinessTimer = setInterval(look, readinessIntervalMs);
@@ -192,10 +219,14 @@ async function start(
 
   const admin = createAdmin({ registry, logger, ready: () => readiness.missing() });
   const picks = new Uint32Array(shared.picks);
+  const silentPorts = new SilentPorts(new ViewReader(shared.view), logger);
+  const silentTimer = setInterval(() => silentPorts.look(pools.status()), silentIntervalMs);
+  teardown.add(async () => clearInterval(silentTimer));
   addPickerRoutes(admin, {
     pools: () => pools.status(),
     membership: () => membership.state?.(),
     reader: new ViewReader(shared.view),
+    silentPorts: (pool) => silentPorts.of(pool),
     inFlight: requests,
     picks: (position) => Atomics.load(picks, position),
     nowMs: monotonicMs,
@@ -209,9 +240,10 @@ async function start(
     counters: countersOf(shared),
     pools: () => pools.status(),
     inFlight: requests,
-    threads,
+    workers,
     endpointsDropped: () => index.dropped,
-    collectorRestarts: () => collector.restarts,
+    collector,
+    nowMs: monotonicMs,
     notReady: () => readiness.missing(),
   });
   teardown.add(async () => admin.close());
@@ -224,11 +256,11 @@ async function start(
   async function stop(): Promise<void> {
     readiness.startDraining();
     health.startDraining();
-    await threads.drain(config.drainNoticeMs, config.drainGraceMs);
+    await workers.drain(config.drainNoticeMs, config.drainGraceMs);
     await teardown.run();
   }
 
-  return { addresses, collector, threads, stop };
+  return { addresses, collector, workers, stop };
 }
 
 /** Replicas tell each other over NATS; without it each counts its own requests only. */
@@ -241,7 +273,7 @@ function openReplicaLink(
   return connectNats({ ...natsOptionsFrom(config, `leadsman-picker-${replicaName}`), logger });
 }
 
-function countersOf(shared: SharedMemory): Counters[] {
+function countersOf(shared: PickerMemory): Counters[] {
   return shared.counters.map((buffer) => new Counters(buffer));
 }
 

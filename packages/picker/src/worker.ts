@@ -1,49 +1,56 @@
 /**
- * Entry of an ext_proc thread: the server, the scheduler behind it, and the messages by which the
- * main thread keeps both current. A request is served here from begin to end.
+ * Entry of a worker process: the ext_proc server, the scheduler behind it, and the messages by
+ * which the main process keeps both current. A request is served here from begin to end.
+ *
+ * Workers share ports and memory, and nothing else: one that dies or hangs takes the exchanges with
+ * it that were open in it.
  */
-import { parentPort, workerData } from 'node:worker_threads';
-import { ViewReader } from '@leadsman/collector/view/view-reader';
-import { createLogger, monotonicMs } from '@leadsman/service';
-import { Counters } from './ext-proc/counters.ts';
-import { type ExtProcServer, startExtProcServer } from './ext-proc/server.ts';
-import { HealthState } from './health/health-state.ts';
-import { SharedRequests } from './in-flight/shared-requests.ts';
-import { InFlightTable } from './in-flight/table.ts';
-import { systemRandom } from './scheduling/random.ts';
-import { WorkerScheduling } from './scheduling/worker-scheduling.ts';
+import { Counters } from '@leadsman/ext-proc/counters';
+import { HealthState } from '@leadsman/ext-proc/health/health-state';
+import { SharedRequests } from '@leadsman/ext-proc/in-flight/shared-requests';
+import { type ExtProcServer, startExtProcServer } from '@leadsman/ext-proc/server/server';
+import { systemRandom } from '@leadsman/scheduling/random';
+import { InFlightTable } from '@leadsman/scheduling/shared/in-flight-table';
+import { WorkerScheduling } from '@leadsman/scheduling/worker/worker-scheduling';
+import { createLogger } from '@leadsman/service/log';
+import { monotonicMs } from '@leadsman/service/monotonic';
+import { startHeartbeat } from '@leadsman/service/processes/heartbeat';
+import { connectToParent, endOnFault } from '@leadsman/service/processes/parent';
+import { ViewReader } from '@leadsman/view/reader';
 import { CountedScheduler } from './workers/counted-scheduler.ts';
-import type { FromWorker, ToWorker, WorkerData } from './workers/messages.ts';
+import type { FromWorker, ToWorker, WorkerStart } from './workers/messages.ts';
+import { openPickerMemory } from './workers/picker-memory.ts';
 
-const port = parentPort;
-if (port === null) throw new Error('worker.ts runs as a thread of the picker only');
-const data = workerData as WorkerData;
-const { shared, worker } = data;
-const logger = createLogger({ name: `picker-${worker}`, level: data.logLevel });
-const post = (message: FromWorker): void => port.postMessage(message);
+const parent = await connectToParent<WorkerStart, ToWorker, FromWorker>();
+const { worker, extProc, config, logLevel } = parent.start;
+process.title = `leadsman-picker-worker-${worker}`;
+const memory = openPickerMemory(parent.start.memory, parent.memory.allocate);
+const logger = createLogger({ name: `picker-${worker}`, level: logLevel });
+endOnFault(logger);
+const post = (message: FromWorker): void => parent.post(message);
 const health = new HealthState();
 const authorities = new Map<string, readonly string[]>();
 
-/** Messages that come while the server still starts wait in the thread's port, in order. */
 const scheduling = await WorkerScheduling.open({
   worker,
-  source: new ViewReader(shared.view),
-  inFlight: new InFlightTable(shared.inFlight, shared.inFlightShape, worker),
-  memory: shared.scheduling,
-  config: data.config,
+  source: new ViewReader(memory.view),
+  inFlight: new InFlightTable(memory.inFlight, memory.inFlightShape, worker),
+  memory: memory.scheduling,
+  config,
   random: systemRandom(),
   clock: monotonicMs,
   post,
 });
-const server = await startExtProcServer(data.extProc, {
-  sharedRequests: new SharedRequests(shared.requests, worker),
-  scheduler: new CountedScheduler(scheduling.scheduler, shared.picks),
+const server = await startExtProcServer(extProc, {
+  sharedRequests: new SharedRequests(memory.requests, worker),
+  scheduler: new CountedScheduler(scheduling.scheduler, memory.picks),
   health,
-  counters: new Counters(shared.counters[worker]),
+  counters: new Counters(memory.counters[worker]),
   logger,
   nowMs: monotonicMs,
 });
-port.on('message', (message: ToWorker) => receive(message, server));
+startHeartbeat(memory.heartbeats[worker]!);
+parent.receive((message) => receive(message, server));
 post({ type: 'listening', ports: server.ports });
 
 function receive(message: ToWorker, extProc: ExtProcServer): void {

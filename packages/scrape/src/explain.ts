@@ -10,9 +10,8 @@ import type {
   CompiledSource,
 } from './engine/compile.ts';
 import type { NearEngine } from './engine/near.ts';
-import type { Samples } from './exposition/samples.ts';
-import type { PageOutcome } from './page-reader.ts';
-import { finding, type Reading } from './reading.ts';
+import { finding, type PageOutcome, type Reading } from './engine/reading.ts';
+import { lineBytesMax, loss, type Samples } from './exposition/samples.ts';
 
 export interface ExplainedNumber {
   metric: MetricName;
@@ -113,6 +112,8 @@ function explainSignal(
 
 function whyUnknown(compiled: CompiledProfile, samples: Samples, signal: CompiledSignal): string {
   const selectors = signal.sources.flatMap(selectorsOf);
+  const lost = selectors.find(({ cells }) => cells.lost);
+  if (lost !== undefined) return `${lost.family}: ${lossText(samples.lost[lost.name] ?? 0)}`;
   const unusable = selectors.find(({ cells }) => cells.invalid > 0);
   if (unusable !== undefined) {
     if (unusable.label !== undefined) return `label ${unusable.label} states no number`;
@@ -135,6 +136,14 @@ function whyUnknown(compiled: CompiledProfile, samples: Samples, signal: Compile
   const [absent] = missing;
   if (absent !== undefined) return `no series of ${absent.family}`;
   return partly.op === 'value' ? 'a rank has no such series' : 'no possible number';
+}
+
+function lossText(lost: number): string {
+  const why: string[] = [];
+  if ((lost & loss.malformed) !== 0) why.push('a line is malformed');
+  if ((lost & loss.tooLong) !== 0) why.push(`a line is longer than ${lineBytesMax} bytes`);
+  if ((lost & loss.tooMany) !== 0) why.push('there are too many series');
+  return why.join(', ');
 }
 
 function hasSeries({ cells }: CompiledSelector): boolean {

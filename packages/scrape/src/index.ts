@@ -2,14 +2,15 @@ export * from './defaults.ts';
 export type { NearEngine } from './engine/near.ts';
 export type { EngineProfile, Selector, Signal, Source, VersionPage } from './engine/profile.ts';
 export { engineProfiles } from './engine/profiles.ts';
+export type { PageOutcome } from './engine/reading.ts';
+export { finding, type Reading } from './engine/reading.ts';
 export type { ExplainedNumber, Explanation } from './explain.ts';
 export { type Grid, gridOfNode, nearestOnGrid, nextOnGrid } from './grid.ts';
 export { type FetchSettings, PageFetcher } from './http/page-fetcher.ts';
 export { isPage, type Page, type PageFailure, type PageResult } from './http/page-result.ts';
 export { type VersionOutcome, VersionReader } from './http/version-reader.ts';
 export { Pace, type PaceSettings, type ScrapeOutcome } from './pace.ts';
-export { type PageOutcome, PageReader } from './page-reader.ts';
-export { finding, type Reading } from './reading.ts';
+export { PageReader } from './page-reader.ts';
 export type { SuspicionSettings } from './suspicion.ts';
 export {
   Target,

@@ -2,21 +2,18 @@
  * From the bytes of a page to a reading. One per process: its scratch memory is shared by all
  * targets, as reading a page is one synchronous step.
  */
-import { type Reason, reason } from '@leadsman/wire';
+import { reason } from '@leadsman/wire';
 import { type CompiledProfile, compileProfile } from './engine/compile.ts';
 import { EngineDetector } from './engine/detect.ts';
 import { evaluate } from './engine/evaluate.ts';
 import { type NearEngine, nearEngines } from './engine/near.ts';
 import type { EngineProfile } from './engine/profile.ts';
 import { engineProfiles } from './engine/profiles.ts';
+import type { PageOutcome } from './engine/reading.ts';
 import { type Explanation, explainPage } from './explain.ts';
 import { isExposition } from './exposition/is-exposition.ts';
 import { parsePage } from './exposition/parse.ts';
 import { Samples } from './exposition/samples.ts';
-import type { Reading } from './reading.ts';
-
-/** A reading, or why there is none. */
-export type PageOutcome = { reading: Reading } | { reason: Reason; detail: string };
 
 export class PageReader {
   readonly #samples = new Samples();
@@ -60,6 +57,9 @@ export class PageReader {
     parsePage(page, compiled.names, this.#samples);
     const samples = this.#samples;
     if (samples.count > 0) return { reading: evaluate(compiled, samples) };
+    if (samples.lost.some((why) => why !== 0)) {
+      return { reason: reason.parse, detail: 'lines of wanted series cannot be read' };
+    }
     if (isExposition(samples.bytes)) {
       return { reason: reason.noSeries, detail: `no series of ${compiled.profile.title}` };
     }

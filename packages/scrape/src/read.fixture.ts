@@ -1,8 +1,8 @@
 /** Reads a page given as lines, by name of metric, as tests want it. */
 import { type MetricName, metric } from '@leadsman/wire';
 import type { EngineProfile } from './engine/profile.ts';
+import type { Reading } from './engine/reading.ts';
 import { PageReader } from './page-reader.ts';
-import type { Reading } from './reading.ts';
 
 const builtIn = new PageReader();
 

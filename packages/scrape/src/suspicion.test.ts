@@ -12,7 +12,6 @@ function watch(
   return scrapes.map((scrape, i) => suspicion.observe({ nowMs: i * everyMs, ...scrape }));
 }
 
-// C19
 describe('Suspicion', () => {
   it('falls on an engine that claims work while its counters stand still', () => {
     const verdicts = watch(Array(120).fill({ claimsWork: true, progress: [100, 50] }));

@@ -12,7 +12,7 @@ import {
 } from '@leadsman/wire';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { emptyReading, type Reading } from './reading.ts';
+import { emptyReading, type Reading } from './engine/reading.ts';
 import type { TargetIdentity } from './target-identity.ts';
 import { TargetState } from './target-state.ts';
 
@@ -97,7 +97,7 @@ describe('TargetState', () => {
     expect(state.isIdle).toBe(false);
   });
 
-  // C19, restart
+  // A restart.
   it('takes a counter that falls for a restart: a new epoch, and never suspect for that', () => {
     const { state, clock } = create();
     state.succeed(reading({ generationTokensTotal: 1_000, runningRequests: 1 }), 2_000, 1);

@@ -20,10 +20,10 @@ import {
   reason,
   reportBytes,
   reportFlag,
+  unitOfMetric,
   writeReport,
 } from '@leadsman/wire';
-import { unitOfMetric } from './engine/unit.ts';
-import { hasOtherWords, type Reading } from './reading.ts';
+import { hasOtherWords, type Reading } from './engine/reading.ts';
 import { Suspicion, type SuspicionSettings } from './suspicion.ts';
 import type { Clock, TargetIdentity } from './target-identity.ts';
 

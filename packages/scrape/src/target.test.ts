@@ -17,7 +17,12 @@ async function serve(handler: Handler): Promise<PageServer> {
   return server;
 }
 
-function targetFor(url: string, engine = 'auto', onReport: (target: Target) => void = () => {}) {
+function targetFor(
+  url: string,
+  engine = 'auto',
+  onReport: (target: Target) => void = () => {},
+  cpuMs?: () => number,
+) {
   const target = new Target(
     {
       identity: {
@@ -47,6 +52,7 @@ function targetFor(url: string, engine = 'auto', onReport: (target: Target) => v
     {
       reader: new PageReader(),
       clock: { nowMs: () => performance.now(), unixMs: () => 1_000 },
+      ...(cpuMs && { cpuMs }),
       random: () => 0.5,
       onReport,
     },
@@ -56,7 +62,7 @@ function targetFor(url: string, engine = 'auto', onReport: (target: Target) => v
 }
 
 describe('Target', () => {
-  // C09, the metrics port behind a proxy that owns the serving port
+  // The metrics port behind a proxy that owns the serving port
   it('reads a page on another port than the one that serves', async () => {
     const server = await serve((_, response) => response.end('vllm:num_requests_waiting 12\n'));
     const target = targetFor(`http://127.0.0.1:${server.port}/metrics`);
@@ -66,6 +72,24 @@ describe('Target', () => {
     expect(target.state.metrics[metric.waitingRequests]).toBe(12);
     expect(target.state.report(0).port).toBe(15_080);
     expect(target.counters).toMatchObject({ scrapes: 1, bytes: 29 });
+  });
+
+  it('gives up a page that takes longer to be read than its budget, and slows down for it', async () => {
+    const server = await serve((_, response) => response.end('vllm:num_requests_waiting 12\n'));
+    let cpuMs = 0;
+    // Every look at the clock finds it later: the two around reading are 150 ms apart.
+    const slow = targetFor(
+      `http://127.0.0.1:${server.port}/metrics`,
+      'vllm',
+      () => {},
+      () => {
+        cpuMs += 150;
+        return cpuMs;
+      },
+    );
+    await slow.scrapeOnce();
+    expect(slow.state.reason).toBe(reason.tooSlow);
+    expect(slow.intervalMs).toBeGreaterThan(100);
   });
 
   it('finds the page of an engine that serves JSON at the usual path', async () => {

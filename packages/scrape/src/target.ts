@@ -26,6 +26,8 @@ export interface TargetOptions {
 export interface TargetDeps {
   reader: PageReader;
   clock: Clock;
+  /** CPU time of this thread, ms; a busy node must not make a page look slow. Own clock if left out. */
+  cpuMs?: () => number;
   /** Uniform in [0, 1). */
   random: () => number;
   /** Called once after each scrape, failed or not; must not throw. */
@@ -37,6 +39,7 @@ export interface TargetCounters {
   scrapes: number;
   bytes: number;
   invalidSamples: number;
+  unknownRankLabels: number;
   malformedLines: number;
   droppedSamples: number;
   /** Times that the engine was asked for its version, and did not tell one. */
@@ -45,6 +48,11 @@ export interface TargetCounters {
 }
 
 const plainPath = '/metrics';
+/**
+ * CPU time one page may take to be read. A page of 120 KB takes a millisecond; reading is one step, in
+ * which all other targets of the process wait, so what takes longer is not read at their pace.
+ */
+const readMsMax = 100;
 const unknownEngine =
   'no series that only one known engine has; name the engine (--engine, or leadsman.dev/engine on the pod), or see leadsman explain';
 
@@ -54,6 +62,7 @@ export class Target {
     scrapes: 0,
     bytes: 0,
     invalidSamples: 0,
+    unknownRankLabels: 0,
     malformedLines: 0,
     droppedSamples: 0,
     versionRequests: 0,
@@ -70,6 +79,8 @@ export class Target {
   #engine: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
+  /** How long reading the latest page took. */
+  #readMs = 0;
   #started = false;
   #stopped = false;
 
@@ -165,10 +176,12 @@ export class Target {
   async #scrape(): Promise<number> {
     const startedAtMs = this.#deps.clock.nowMs();
     const result = await this.#fetcher.fetch();
+    this.#readMs = 0;
     this.counters.scrapes++;
     const changed = this.#take(result, startedAtMs);
     const outcome = {
-      durationMs: result.durationMs,
+      // Reading is paid by the others of this process, as rendering is by the engine's requests.
+      durationMs: result.durationMs + this.#readMs,
       failed: this.state.reason !== reason.ok,
       idle: !changed && this.state.isIdle,
     };
@@ -183,10 +196,17 @@ export class Target {
       this.#tryOtherPath(result);
       return true;
     }
-    const { reader } = this.#deps;
+    const { reader, cpuMs = threadCpuMs } = this.#deps;
+    const readFromMs = cpuMs();
     this.counters.bytes += result.bytes.length;
     this.#engine ??= reader.detect(result.bytes);
     const outcome = reader.read(result.bytes, this.#engine ?? reader.engineNames[0] ?? '');
+    this.#readMs = cpuMs() - readFromMs;
+    if (this.#readMs > readMsMax) {
+      // Failing makes the pace slow down, so that other targets of this process keep theirs.
+      this.state.fail(reason.tooSlow, `reading the page took ${Math.round(this.#readMs)} ms`);
+      return true;
+    }
     if ('reason' in outcome) {
       const unknown = this.#engine === undefined && outcome.reason === reason.noSeries;
       this.state.fail(outcome.reason, unknown ? unknownEngine : outcome.detail);
@@ -196,6 +216,7 @@ export class Target {
     }
     const { reading } = outcome;
     this.counters.invalidSamples += reading.invalidSamples;
+    this.counters.unknownRankLabels += reading.unknownRankLabels;
     this.counters.malformedLines += reading.malformedLines;
     this.counters.droppedSamples += reading.droppedSamples;
     return this.state.succeed(reading, startedAtMs, result.durationMs);
@@ -220,4 +241,9 @@ export class Target {
     this.#pathIndex = (this.#pathIndex + 1) % this.#paths.length;
     this.#fetcher.path = this.#paths[this.#pathIndex] as string;
   }
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }

@@ -40,3 +40,90 @@ export const podIdentityOptions = {
   nodeName: z.string().default('').describe('spec.nodeName of the pod.'),
   hostIp: z.string().default('').describe('status.hostIP of the pod.'),
 };
+
+/**
+ * How to reach collector services: the same for all that push to them or watch them. The former
+ * name of `--collector-url` in a picker was `--collector`.
+ */
+export const collectorOptions = {
+  collectorUrl: z
+    .array(z.string())
+    .default([])
+    .describe('Collectors to stream to or read from directly (grpc://host:port); not with NATS.')
+    .meta({ formerly: 'collector' }),
+  collectorTlsCaFile: z.string().default('').describe('CA of the collectors; turns TLS on.'),
+  collectorTlsCertFile: z.string().default('').describe('Client certificate for collectors.'),
+  collectorTlsKeyFile: z.string().default('').describe('Key of that certificate.'),
+  collectorTokenFile: z
+    .string()
+    .default('')
+    .describe('File with a token that collectors believe; sent by TLS only.'),
+};
+
+/** The settings of {@link collectorOptions}. */
+export interface CollectorSettings {
+  collectorTlsCaFile: string;
+  collectorTlsCertFile: string;
+  collectorTlsKeyFile: string;
+  collectorTokenFile: string;
+}
+
+/** From settings to the files of a client. */
+export function collectorAccessOf(config: CollectorSettings): {
+  caFile: string;
+  certFile: string;
+  keyFile: string;
+  tokenFile: string;
+} {
+  return {
+    caFile: config.collectorTlsCaFile,
+    certFile: config.collectorTlsCertFile,
+    keyFile: config.collectorTlsKeyFile,
+    tokenFile: config.collectorTokenFile,
+  };
+}
+
+/** What in them contradicts itself; empty: nothing. Each process refuses to start with it. */
+export function collectorProblem(config: CollectorSettings): string {
+  const { collectorTlsCaFile: ca, collectorTlsCertFile: cert, collectorTlsKeyFile: key } = config;
+  if ((cert === '') !== (key === '')) return 'a client certificate and its key go together';
+  if (cert !== '' && ca === '') return 'a client certificate is of use only with a CA (TLS)';
+  if (config.collectorTokenFile !== '' && ca === '') {
+    return 'a token would be sent in plain text: name the CA of the collectors (TLS)';
+  }
+  return '';
+}
+
+/** What the listener for frames and watchers demands of its callers. */
+export const callerOptions = {
+  callerTokenFile: z
+    .string()
+    .default('')
+    .describe('Serve on the frame port who sends the token in this file; needs TLS there.'),
+  callerTokenAudience: z
+    .string()
+    .default('')
+    .describe(
+      'Serve on the frame port service accounts whose token is made for this audience (TokenReview).',
+    ),
+};
+
+/** The settings of a listener that {@link callerOptions} and its TLS files decide about. */
+export interface ListenerSettings {
+  certFile: string;
+  keyFile: string;
+  clientCaFile: string;
+  tokenFile: string;
+  tokenAudience: string;
+}
+
+/** What in them contradicts itself; empty: nothing. */
+export function listenerProblem(settings: ListenerSettings): string {
+  const { certFile, keyFile, clientCaFile, tokenFile, tokenAudience } = settings;
+  if ((certFile === '') !== (keyFile === '')) return 'a certificate and its key go together';
+  if (certFile !== '') return '';
+  if (clientCaFile !== '')
+    return 'client certificates are asked for by TLS only: give a certificate';
+  const wantsToken = tokenFile !== '' || tokenAudience !== '';
+  return wantsToken ? 'tokens would come in plain text: give a certificate (TLS)' : '';
+}

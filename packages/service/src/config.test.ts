@@ -24,6 +24,33 @@ function problemsOf(argv: string[], env: Record<string, string> = {}): readonly 
   return [];
 }
 
+describe('a setting that had another name', () => {
+  const renamed = z.object({
+    natsUrl: z.array(z.string()).default([]).meta({ formerly: 'broker' }),
+  });
+  const readRenamed = (argv: string[], env: Record<string, string> = {}) => {
+    const warnings: string[] = [];
+    const warn = (text: string) => warnings.push(text);
+    return { ...readConfig(renamed, { argv, env, name: 'test', warn }), warnings };
+  };
+
+  it('is read by it, with a warning', () => {
+    for (const given of [
+      readRenamed(['--broker', 'a']),
+      readRenamed([], { LEADSMAN_BROKER: 'a' }),
+    ]) {
+      expect(given.natsUrl).toEqual(['a']);
+      expect(given.warnings).toHaveLength(1);
+      expect(given.warnings[0]).toMatch(/--broker .* is called --nats-url /);
+    }
+  });
+
+  it('is read without one by its present name, which wins', () => {
+    const given = readRenamed(['--nats-url', 'b'], { LEADSMAN_BROKER: 'a' });
+    expect(given).toEqual({ natsUrl: ['b'], warnings: [] });
+  });
+});
+
 describe('readConfig', () => {
   it('names flags and variables after the key', () => {
     expect(flagName('scrapeIntervalMs')).toBe('scrape-interval-ms');

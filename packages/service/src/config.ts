@@ -37,6 +37,8 @@ export interface ConfigSource {
   env: Readonly<Record<string, string | undefined>>;
   /** Name of the process, for the help text. */
   name: string;
+  /** Gets a line for each former spelling in use; stderr unless given. */
+  warn?: (text: string) => void;
 }
 
 /**
@@ -51,7 +53,10 @@ export function readConfig<S extends z.ZodObject>(
   const flags = readFlags(shape, source, problems);
   const input: Record<string, unknown> = {};
   for (const key of Object.keys(shape.shape)) {
-    const text = flags[flagName(key)] ?? nonEmpty(source.env[environmentName(key)]);
+    const text =
+      flags[flagName(key)] ??
+      nonEmpty(source.env[environmentName(key)]) ??
+      formerText(shape.shape[key] as z.ZodType, key, flags, source);
     if (text === undefined) continue;
     const value = convert(shape.shape[key] as z.ZodType, text);
     if (value === undefined) problems.push(`${describeName(key)}: "${text}" has the wrong form`);
@@ -101,7 +106,10 @@ function readFlags(
   const options: NonNullable<ParseArgsConfig['options']> = { help: { type: 'boolean' } };
   for (const key of Object.keys(shape.shape)) {
     const boolean = innermost(shape.shape[key] as z.ZodType) instanceof z.ZodBoolean;
-    options[flagName(key)] = { type: boolean ? 'boolean' : 'string' };
+    const type = boolean ? 'boolean' : 'string';
+    options[flagName(key)] = { type };
+    const former = formerKey(shape.shape[key] as z.ZodType);
+    if (former !== undefined) options[flagName(former)] = { type };
   }
   const { values, tokens } = parseArgs({
     args: [...source.argv],
@@ -125,6 +133,27 @@ function readFlags(
     } else flags[token.name] = String(value);
   }
   return flags;
+}
+
+/** The key under which a setting was known in the release before: `.meta({ formerly: 'key' })`. */
+function formerKey(type: z.ZodType): string | undefined {
+  const former = type.meta()?.formerly;
+  return typeof former === 'string' ? former : undefined;
+}
+
+function formerText(
+  type: z.ZodType,
+  key: string,
+  flags: Record<string, string | undefined>,
+  { env, warn }: ConfigSource,
+): string | undefined {
+  const former = formerKey(type);
+  if (former === undefined) return undefined;
+  const text = flags[flagName(former)] ?? nonEmpty(env[environmentName(former)]);
+  if (text === undefined) return undefined;
+  const say = warn ?? ((line: string) => process.stderr.write(`${line}\n`));
+  say(`${describeName(former)} is called ${describeName(key)} now; the next release forgets it`);
+  return text;
 }
 
 /** Text → the type the schema wants; `undefined` when that is not possible. */

@@ -1,4 +1,7 @@
 export * from './admin.ts';
+export * from './backoff.ts';
+export * from './batched-wakeup.ts';
+export * from './certificate/rotating-certificate.ts';
 export * from './common-config.ts';
 export * from './config.ts';
 export * from './lifecycle.ts';

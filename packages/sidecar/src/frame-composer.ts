@@ -8,6 +8,7 @@
  */
 import type { Target } from '@leadsman/scrape';
 import {
+  type FrameKind,
   type FrameSender,
   FrameWriter,
   frameBytesMax,
@@ -24,7 +25,7 @@ import {
  */
 const frameBytesWanted = 32_768;
 
-interface Record {
+interface FrameRecord {
   type: number;
   payload: Uint8Array;
 }
@@ -57,7 +58,7 @@ export class FrameComposer {
 
   /** What the latest scrapes of `targets` changed. */
   changes(targets: Iterable<Target>, nowMs: number): Uint8Array[] {
-    const records: Record[] = [];
+    const records: FrameRecord[] = [];
     for (const target of targets) {
       const { state } = target;
       records.push({ type: recordType.report, payload: state.reportBytes(nowMs) });
@@ -71,7 +72,7 @@ export class FrameComposer {
 
   /** All that is known of every target. */
   keyframe(nowMs: number): Uint8Array[] {
-    const records: Record[] = [];
+    const records: FrameRecord[] = [];
     for (const target of this.#targets) {
       const { state } = target;
       records.push({ type: recordType.report, payload: state.reportBytes(nowMs) });
@@ -92,8 +93,8 @@ export class FrameComposer {
     return this.#frames(records, frameKind.changes);
   }
 
-  #frames(records: readonly Record[], kind: number): Uint8Array[] {
-    const parts: Record[][] = [[]];
+  #frames(records: readonly FrameRecord[], kind: FrameKind): Uint8Array[] {
+    const parts: FrameRecord[][] = [[]];
     let bytes = frameHeaderBytes;
     for (const record of records) {
       if (!this.#writer.fits(record.payload.length)) {

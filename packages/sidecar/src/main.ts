@@ -1,7 +1,7 @@
 /** The sidecar: scrapes its own pod's engine and sends what it says. */
 import { networkInterfaces } from 'node:os';
 import { createLogger, HelpRequested, onShutdown, readConfig, runMain } from '@leadsman/service';
-import { sidecarConfigShape } from './config.ts';
+import { sidecarConfigShape } from './config/config.ts';
 import { startSidecar } from './start-sidecar.ts';
 import { stayIdle } from './stay-idle.ts';
 

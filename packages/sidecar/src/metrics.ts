@@ -21,6 +21,11 @@ const paths: readonly ExporterPath[] = ['agent', 'nats', 'direct', 'none'];
 const targetCounters: readonly [keyof TargetCounters, string, string][] = [
   ['bytes', 'page_bytes_total', 'Bytes of the pages read.'],
   ['invalidSamples', 'invalid_samples_total', 'Samples whose number cannot be: NaN, negative.'],
+  [
+    'unknownRankLabels',
+    'unknown_rank_labels_total',
+    'Label lists with a …_rank label that the profile does not know; taken as shards.',
+  ],
   ['malformedLines', 'malformed_lines_total', 'Lines that break the exposition format.'],
   ['droppedSamples', 'dropped_samples_total', 'Samples beyond a bound of the reader.'],
   ['versionFailures', 'version_failures_total', 'Questions for its version without an answer.'],

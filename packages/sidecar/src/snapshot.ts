@@ -3,11 +3,14 @@
  * unknown is `null`, and a target without fresh numbers says why.
  */
 import { finding, type Target } from '@leadsman/scrape';
-import { metric, metricNames, reason, reasonName, reportFlag } from '@leadsman/wire';
+import {
+  type EndpointState,
+  isLoadKnown,
+  staleAfterMsDefault,
+  stateOf,
+} from '@leadsman/view/trust';
+import { metric, metricNames, type Report, reasonName, reportFlag } from '@leadsman/wire';
 import type { Exporter } from './exporter/exporter.ts';
-
-/** Numbers older than this are shown as stale; pickers have their own threshold. */
-const staleAfterMs = 2_000;
 
 export function snapshotJson(
   targets: readonly Target[],
@@ -37,7 +40,7 @@ function targetJson(target: Target, nowMs: number): object {
     nodeName: identity.nodeName,
     address: identity.address,
     port: identity.port,
-    state: stateName(target, nowMs),
+    state: stateName(report),
     reason: reasonName(state.reason),
     detail: state.detail,
     ageMs: reading === undefined ? null : Math.round(report.ageMs),
@@ -59,17 +62,23 @@ function targetJson(target: Target, nowMs: number): object {
       waitingRequests: orNull(rank.waitingRequests),
       kvCacheUsageRatio: orNull(rank.kvCacheUsageRatio),
     })),
-    invalid: metricNames.filter((name) => reading?.findings[metric[name]] === finding.invalid),
+    invalid: metricNames.filter((name) => isUnusable(reading?.findings[metric[name]])),
     counters: { ...target.counters },
   };
 }
 
-function stateName(target: Target, nowMs: number): string {
-  const { state } = target;
-  if (state.reading === undefined) return 'unknown';
-  if (state.ageMs(nowMs) > staleAfterMs) return 'stale';
-  if (state.suspect) return 'suspect';
-  return state.reason === reason.ok ? 'fresh' : 'stale';
+function stateName(report: Report): EndpointState {
+  const { metrics, flags, ageMs } = report;
+  const known = isLoadKnown(
+    metrics[metric.runningRequests] ?? Number.NaN,
+    metrics[metric.waitingRequests] ?? Number.NaN,
+  );
+  return stateOf(flags, report.reason, known, ageMs, staleAfterMsDefault);
+}
+
+/** On the page, but no number: impossible, or lines of it are missing. */
+function isUnusable(found: number | undefined): boolean {
+  return found === finding.invalid || found === finding.lost;
 }
 
 function orNull(value: number | undefined): number | null {

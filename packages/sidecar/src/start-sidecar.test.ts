@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout } from 'node:timers/promises';
-import { connectNats, natsSource } from '@leadsman/link';
+import { connectNats, type FrameAnswer, natsSource, serveFrameStreams } from '@leadsman/link';
 import { createLogger } from '@leadsman/service';
 import { launchNats, requireNats, startEngineSimulator, waitUntil } from '@leadsman/testing';
 import {
@@ -17,7 +16,7 @@ import {
   recordType,
 } from '@leadsman/wire';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { sidecarConfigShape } from './config.ts';
+import { sidecarConfigShape } from './config/config.ts';
 import type { Interfaces } from './pod-address.ts';
 import { type Sidecar, startSidecar } from './start-sidecar.ts';
 
@@ -32,8 +31,6 @@ class Received {
   readonly reports: Report[] = [];
   readonly models: string[] = [];
   readonly versions: string[] = [];
-  /** Ports that each frame of changes spoke of. */
-  readonly changed: Set<number>[] = [];
   keyframes = 0;
   gone = 0;
   readonly #reader = new FrameReader();
@@ -41,15 +38,11 @@ class Received {
   add(frame: Uint8Array): void {
     const reader = this.#reader;
     reader.load(frame);
-    const ports = new Set<number>();
     if (reader.kind === frameKind.keyframe) this.keyframes++;
-    else this.changed.push(ports);
     while (reader.next()) {
       const bytes = reader.bytes.slice(reader.offset, reader.offset + reader.length);
       if (reader.type === recordType.report) {
-        const report = readReport(bytes);
-        this.reports.push(report);
-        ports.add(report.port);
+        this.reports.push(readReport(bytes));
       }
       if (reader.type === recordType.attributes) {
         const { models, engineVersion } = decodeAttributes(bytes);
@@ -64,25 +57,25 @@ class Received {
 /** A node agent that answers as it is told, and keeps what it accepted. */
 async function startAgent() {
   const agent = {
-    status: 204,
-    answerAfterMs: 0,
+    answer: 'accepted' as FrameAnswer,
     received: new Received(),
     url: '',
     stop: async () => {},
   };
-  const server = createServer(async (request: IncomingMessage, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
-    if (agent.status === 204) agent.received.add(Buffer.concat(chunks));
-    if (agent.answerAfterMs > 0) await setTimeout(agent.answerAfterMs);
-    response.writeHead(agent.status).end();
+  const server = createServer();
+  const streams = serveFrameStreams(server, {
+    frameBytesMax: 65_536,
+    take: (frame) => {
+      if (agent.answer === 'accepted') agent.received.add(frame);
+      return agent.answer;
+    },
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   agent.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   agent.stop = () =>
     new Promise((resolve) => {
+      streams.close();
       server.close(() => resolve());
-      server.closeAllConnections();
     });
   cleanUps.push(() => agent.stop());
   return agent;
@@ -144,10 +137,9 @@ describe('the sidecar', () => {
     expect(received.gone).toBe(1);
   });
 
-  it('loses the news of no engine behind those of another when its agent is slow', async () => {
+  it('loses the news of no engine, though all of them report at once', async () => {
     const engine = await startEngine();
     const agent = await startAgent();
-    agent.answerAfterMs = 30;
     const ports = [8_000, 8_001, 8_002, 8_003];
     await start({
       targets: ports.map((port) => `${port}=${engine.url}/metrics`),
@@ -156,10 +148,14 @@ describe('the sidecar', () => {
       scrapeIntervalMs: 20,
       idleIntervalMs: 20,
     });
-    // All of them waited for the same answer; the frame that follows it speaks of each.
-    await until('a frame of changes with all four', () => {
-      return agent.received.changed.some((changed) => changed.size === ports.length);
-    });
+    const seqsOf = (port: number) => [
+      ...new Set(agent.received.reports.filter((one) => one.port === port).map(({ seq }) => seq)),
+    ];
+    await until('reports of each', () => ports.every((port) => seqsOf(port).length >= 10));
+    for (const port of ports) {
+      const [first = 0, ...rest] = seqsOf(port);
+      expect(rest).toEqual(rest.map((_, i) => first + 1 + i));
+    }
   });
 
   it('shows what it knows: snapshot, metrics and probes', async () => {
@@ -236,7 +232,11 @@ describe('the sidecar', () => {
     await until('a failed scrape', () => sidecar.targets[0]?.state.reason === reason.connect);
     expect((await get(sidecar, '/readyz')).status).toBe(200);
     const snapshot = JSON.parse((await get(sidecar, '/snapshot')).text);
-    expect(snapshot.targets[0]).toMatchObject({ state: 'unknown', reason: 'connect', ageMs: null });
+    expect(snapshot.targets[0]).toMatchObject({
+      state: 'unreachable',
+      reason: 'connect',
+      ageMs: null,
+    });
     expect(snapshot.targets[0].detail).toContain('127.0.0.1:1');
     expect(snapshot.targets[0].metrics.runningRequests).toBeNull();
   });
@@ -266,11 +266,11 @@ describe.skipIf(!requireNats())('exporter mode auto with NATS', () => {
     expect(sidecar.exporter.ownOpen).toBe(false);
     expect(published.reports).toHaveLength(0);
 
-    agent.status = 503;
+    agent.answer = 'forward';
     await until('reports over NATS', () => published.reports.length >= 3);
     expect(sidecar.exporter.path).toBe('nats');
 
-    agent.status = 204;
+    agent.answer = 'accepted';
     const before = agent.received.reports.length;
     await until('the agent again', () => agent.received.reports.length >= before + 3);
     expect(sidecar.exporter.path).toBe('agent');

@@ -11,7 +11,7 @@ import { PageReader, Target, type TargetOptions } from '@leadsman/scrape';
 import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
 import { formatHostPort, keyframeIntervalMs, senderIdBytes } from '@leadsman/wire';
 import { Registry } from 'prom-client';
-import { agentUrlOf, paceOf, type SidecarConfig, targetsOf } from './config.ts';
+import { agentUrlOf, paceOf, type SidecarConfig, targetsOf } from './config/config.ts';
 import { Exporter } from './exporter/exporter.ts';
 import { loadTransport, transportOpener } from './exporter/transport.ts';
 import { FrameComposer } from './frame-composer.ts';
@@ -38,7 +38,7 @@ export interface Sidecar {
 
 /** The agent answers within a few milliseconds when it is there at all. */
 const agentPatienceMs = 500;
-/** An agent that restarts is back within seconds; see OwnRoute. */
+/** An agent that restarts is back within seconds; see DirectPublishing. */
 const ownGraceMs = 10_000;
 
 /**
@@ -90,6 +90,10 @@ export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Pr
   const listener = formatHostPort(bound.address, bound.port);
   logger.info({ listener: 'admin', address: listener }, 'listening');
   if (config.exporterMode !== 'node') await loadTransport(config);
+  const isHeard = agentUrlOf(config) !== '' && config.exporterMode !== 'pod';
+  if (!isHeard && config.natsUrl.length + config.collectorUrl.length === 0) {
+    logger.warn('neither an agent nor NATS nor collectors are configured: no report will leave');
+  }
   for (const target of targets) target.start();
   const keyframes = setInterval(sendKeyframe, keyframeIntervalMs);
   return {

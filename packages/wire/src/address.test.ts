@@ -1,5 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { formatHostPort, readAddress, writeAddress } from './address.ts';
+import {
+  canonicalAddress,
+  formatHostPort,
+  parseHostPort,
+  readAddress,
+  writeAddress,
+} from './address.ts';
 import { WireError } from './error.ts';
 
 function roundTrip(text: string): string {
@@ -44,5 +50,34 @@ describe('addresses', () => {
   it('puts IPv6 in brackets before a port', () => {
     expect(formatHostPort('10.0.0.1', 80)).toBe('10.0.0.1:80');
     expect(formatHostPort('fe80::1', 80)).toBe('[fe80::1]:80');
+  });
+});
+
+describe('one text for each address', () => {
+  it.each([
+    ['FD00:0:0:0:0:0:8:1', 'fd00::8:1'],
+    ['fd00::8:1', 'fd00::8:1'],
+    ['[FD00::8:1]', 'fd00::8:1'],
+    ['::ffff:10.0.0.7', '10.0.0.7'],
+    ['::FFFF:a00:7', '10.0.0.7'],
+    ['10.0.0.7', '10.0.0.7'],
+    ['pod.example', undefined],
+  ])('%s is %s', (text, expected) => {
+    expect(canonicalAddress(text)).toBe(expected);
+  });
+
+  it.each([
+    ['10.0.0.7:8000', { address: '10.0.0.7', port: 8000 }],
+    ['10.0.0.7', { address: '10.0.0.7' }],
+    ['[FD00::1]:8000', { address: 'fd00::1', port: 8000 }],
+    ['fd00::1', { address: 'fd00::1' }],
+    ['fd00::1:80000', undefined],
+    ['fd00:0:0:0:0:0:0:3:8000', { address: 'fd00::3', port: 8000 }],
+    ['10.0.0.7:0', undefined],
+    ['10.0.0.7:', undefined],
+    [':8000', undefined],
+    ['host:8000', undefined],
+  ])('%s with its port', (text, expected) => {
+    expect(parseHostPort(text)).toEqual(expected);
   });
 });

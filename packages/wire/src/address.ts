@@ -32,6 +32,37 @@ export function readAddress(bytes: Uint8Array, offset: number): string {
   return compress(groups);
 }
 
+/**
+ * The one text of an address, however it was written: `FD00:0:0:0:0:0:8:1` is `fd00::8:1`, and
+ * `::ffff:10.0.0.7` is `10.0.0.7`. `undefined`: no address.
+ */
+export function canonicalAddress(text: string): string | undefined {
+  const bytes = new Uint8Array(addressBytes);
+  try {
+    writeAddress(text, bytes, 0);
+  } catch (error) {
+    if (error instanceof WireError) return undefined;
+    throw error;
+  }
+  return readAddress(bytes, 0);
+}
+
+/**
+ * An address, with or without a port, as gateways write it: `10.0.0.7`, `10.0.0.7:8000`,
+ * `[fd00::1]:8000`, `fd00::1`, and also `fd00::1:8000` where the last group can be nothing else
+ * than a port. The address is canonical. `undefined`: neither.
+ */
+export function parseHostPort(text: string): { address: string; port?: number } | undefined {
+  const whole = canonicalAddress(text);
+  if (whole !== undefined) return { address: whole };
+  const colon = text.lastIndexOf(':');
+  const digits = text.slice(colon + 1);
+  const port = Number(digits);
+  if (colon < 1 || !/^\d{1,5}$/.test(digits) || port < 1 || port > 0xffff) return undefined;
+  const address = canonicalAddress(text.slice(0, colon));
+  return address === undefined ? undefined : { address, port };
+}
+
 /** `address:port` as headers and Envoy want it: IPv6 in brackets. */
 export function formatHostPort(address: string, port: number): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;

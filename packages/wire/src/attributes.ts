@@ -3,23 +3,26 @@
  * several times the size of a report and change a thousand times less often.
  *
  * ```
- *   0 16 B pod key    16 u16 serving port   18 u16 entries   20 u32 reserved (0)
- *  24 f64 epoch       32 f64 revision (order among the attributes of one epoch)
+ *   0 head (record-head.ts), at a revision (order among the attributes of one epoch); in it
+ *  18 u16 entries   20 u32 reserved (0)
  *  40 entries: u16 key, u16 bytes, UTF-8; zeros up to a multiple of 8
  * ```
  *
  * An unknown key is ignored; a key that occurs more than once is a list, in order.
  */
 import { WireError, wireErrorCode } from './error.ts';
-import {
-  attributesBytesMax,
-  attributeValueBytesMax,
-  attributeValuesMax,
-  counterMax,
-} from './limits.ts';
+import { attributesBytesMax, attributeValueBytesMax, attributeValuesMax } from './limits.ts';
 import { podKeyBytes } from './pod-key.ts';
+import {
+  checkRecordHead,
+  recordEpochAt,
+  recordHead,
+  recordPortAt,
+  recordPositionAt,
+  writeRecordHead,
+} from './record-head.ts';
 
-export const attributesHeaderBytes = 40;
+export const attributesHeaderBytes = recordHead.bytes;
 
 /** Keys of entries. Append only. */
 export const attributeKey = {
@@ -78,17 +81,10 @@ export function encodeAttributes(value: Attributes): { bytes: Uint8Array; droppe
 
 /** Checks an attributes record of `length` bytes. Throws {@link WireError}; reads no text. */
 export function checkAttributes(view: DataView, offset: number, length: number): void {
-  if (length < attributesHeaderBytes) {
-    throw new WireError(wireErrorCode.truncated, 'attributes too short');
-  }
+  checkRecordHead(view, offset, length);
   if (length > attributesBytesMax) {
     throw new WireError(wireErrorCode.bounds, 'attributes too long');
   }
-  if (view.getUint16(offset + 16, true) === 0) {
-    throw new WireError(wireErrorCode.bounds, 'port');
-  }
-  counter(view.getFloat64(offset + 24, true));
-  counter(view.getFloat64(offset + 32, true));
   const entries = view.getUint16(offset + 18, true);
   let at = attributesHeaderBytes;
   for (let i = 0; i < entries; i++) {
@@ -119,9 +115,9 @@ export function decodeAttributes(bytes: Uint8Array): Attributes {
   const one = (key: number) => texts.get(key)?.[0] ?? '';
   return {
     podKey: bytes.slice(0, podKeyBytes),
-    port: view.getUint16(16, true),
-    epoch: view.getFloat64(24, true),
-    revision: view.getFloat64(32, true),
+    port: recordPortAt(view, 0),
+    epoch: recordEpochAt(view, 0),
+    revision: recordPositionAt(view, 0),
     podName: one(attributeKey.podName),
     namespace: one(attributeKey.namespace),
     nodeName: one(attributeKey.nodeName),
@@ -144,7 +140,7 @@ class EntryWriter {
   dropped = 0;
   readonly #bytes = new Uint8Array(attributesBytesMax);
   readonly #view = new DataView(this.#bytes.buffer);
-  #at = attributesHeaderBytes;
+  #at: number = attributesHeaderBytes;
   #entries = 0;
 
   text(key: number, text: string): void {
@@ -163,17 +159,8 @@ class EntryWriter {
   }
 
   finish(value: Attributes): Uint8Array {
-    if (value.podKey.length !== podKeyBytes) throw new WireError(wireErrorCode.bounds, 'pod key');
-    if (!(value.port > 0 && value.port <= 0xffff)) {
-      throw new WireError(wireErrorCode.bounds, 'port');
-    }
-    counter(value.epoch);
-    counter(value.revision);
-    this.#bytes.set(value.podKey, 0);
-    this.#view.setUint16(16, value.port, true);
+    writeRecordHead({ ...value, position: value.revision }, this.#view);
     this.#view.setUint16(18, this.#entries, true);
-    this.#view.setFloat64(24, value.epoch, true);
-    this.#view.setFloat64(32, value.revision, true);
     return this.#bytes.slice(0, Math.ceil(this.#at / 8) * 8);
   }
 
@@ -197,11 +184,5 @@ function decodeText(bytes: Uint8Array): string {
     return fatalUtf8.decode(bytes);
   } catch {
     throw new WireError(wireErrorCode.value, 'attribute is not UTF-8');
-  }
-}
-
-function counter(value: number): void {
-  if (!Number.isInteger(value) || value < 1 || value > counterMax) {
-    throw new WireError(wireErrorCode.bounds, 'epoch or revision');
   }
 }

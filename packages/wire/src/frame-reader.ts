@@ -13,19 +13,33 @@
  */
 import { checkAttributes } from './attributes.ts';
 import { WireError, wireErrorCode } from './error.ts';
-import { frameKind, frameMagic, frameOffset, frameVersion, recordType } from './frame.ts';
-import { checkGone } from './gone.ts';
+import {
+  type FrameKind,
+  frameKind,
+  frameMagic,
+  frameOffset,
+  frameVersion,
+  recordType,
+} from './frame.ts';
 import {
   counterMax,
   frameBytesMax,
   frameHeaderBytes,
   frameRecordsMax,
+  recordBytesMax,
   recordHeaderBytes,
 } from './limits.ts';
-import { metricsCount } from './metric.ts';
 import { podKeyText } from './pod-key.ts';
 import { checkRanks } from './ranks.ts';
-import { checkReport, reportOffset } from './report.ts';
+import {
+  checkRecordHead,
+  recordEpochAt,
+  recordHead,
+  recordPortAt,
+  recordPositionAt,
+} from './record-head.ts';
+import { checkReport, isReportKnown, statedNumbers } from './report.ts';
+import { reportOffset } from './report-layout.ts';
 
 export class FrameReader {
   /** The frame's bytes, from its first. */
@@ -33,18 +47,21 @@ export class FrameReader {
   view: DataView;
   /** The same bytes as float64 words; sound because records are 8-byte aligned. */
   words: Float64Array;
-  kind = 0;
+  /** And as int32 words. */
+  ints: Int32Array;
+  kind: FrameKind = frameKind.changes;
   senderEpoch = 0;
   seq = 0;
   part = 0;
   parts = 1;
   records = 0;
-  /** Records of a type this reader does not know, in the loaded frame. */
+  /** Records of a type or format that this reader does not know, in the loaded frame. */
   unknownRecords = 0;
   /** The current record. */
   type = 0;
   offset = 0;
   length = 0;
+  #first = 0;
   #end = 0;
   #next = 0;
 
@@ -53,6 +70,12 @@ export class FrameReader {
     this.bytes = new Uint8Array(buffer);
     this.view = new DataView(buffer);
     this.words = new Float64Array(buffer);
+    this.ints = new Int32Array(buffer);
+  }
+
+  /** Where in {@link bytes} the sender's id begins. */
+  get senderByte(): number {
+    return frameOffset.senderId;
   }
 
   /** The sender's id as text, for maps and logs. Allocates: once per frame, never per record. */
@@ -62,6 +85,7 @@ export class FrameReader {
 
   /** Copies and checks a whole frame. Throws {@link WireError}; then nothing can be read. */
   load(frame: Uint8Array): void {
+    this.#first = 0;
     this.#end = 0;
     this.#next = 0;
     if (frame.length > frameBytesMax) throw new WireError(wireErrorCode.bounds, 'frame too long');
@@ -72,6 +96,7 @@ export class FrameReader {
     this.bytes.set(frame);
     const first = this.#checkHeader(frame.length);
     this.#checkRecords(first, frame.length);
+    this.#first = first;
     this.#next = first;
     this.#end = frame.length;
   }
@@ -83,9 +108,51 @@ export class FrameReader {
       this.length = this.view.getUint32(this.#next + 4, true);
       this.offset = this.#next + recordHeaderBytes;
       this.#next = this.offset + this.length;
-      if (isKnown(this.type)) return true;
+      if (this.#isKnown()) return true;
     }
     return false;
+  }
+
+  /** Where in {@link bytes} the current record's pod key begins. */
+  get keyByte(): number {
+    return this.offset + (this.#isReport ? reportOffset.podKey : recordHead.podKey);
+  }
+
+  /** The serving port that the current record speaks of. */
+  get port(): number {
+    if (this.#isReport) return this.view.getUint16(this.offset + reportOffset.port, true);
+    return recordPortAt(this.view, this.offset);
+  }
+
+  /** The current record's epoch. */
+  get epoch(): number {
+    if (this.#isReport) return this.view.getFloat64(this.offset + reportOffset.epoch, true);
+    return recordEpochAt(this.view, this.offset);
+  }
+
+  /** The current record's place in its epoch: a sequence, or the revision of attributes. */
+  get position(): number {
+    if (this.#isReport) return this.view.getFloat64(this.offset + reportOffset.seq, true);
+    return recordPositionAt(this.view, this.offset);
+  }
+
+  /** Where in {@link bytes} the address begins that the current record, a report, states. */
+  get addressByte(): number {
+    return this.offset + reportOffset.address;
+  }
+
+  /** Goes back to before the first record of the loaded frame. */
+  rewind(): void {
+    this.#next = this.#first;
+  }
+
+  get #isReport(): boolean {
+    return this.type === recordType.report;
+  }
+
+  #isKnown(): boolean {
+    if (this.#isReport) return isReportKnown(this.view, this.offset);
+    return this.type > recordType.report && this.type <= recordType.gone;
   }
 
   #checkHeader(length: number): number {
@@ -103,10 +170,11 @@ export class FrameReader {
     if (view.getUint32(frameOffset.bytes, true) !== length) {
       throw new WireError(wireErrorCode.truncated, 'frame length differs from its header');
     }
-    this.kind = view.getUint8(frameOffset.kind);
-    if (this.kind !== frameKind.changes && this.kind !== frameKind.keyframe) {
+    const kind = view.getUint8(frameOffset.kind);
+    if (kind !== frameKind.changes && kind !== frameKind.keyframe) {
       throw new WireError(wireErrorCode.value, 'unknown frame kind');
     }
+    this.kind = kind;
     this.senderEpoch = view.getFloat64(frameOffset.senderEpoch, true);
     this.seq = view.getFloat64(frameOffset.seq, true);
     for (const value of [this.senderEpoch, this.seq]) {
@@ -147,24 +215,23 @@ export class FrameReader {
   }
 
   #checkRecord(type: number, offset: number, length: number): void {
+    const isLong = length > recordBytesMax;
+    if (isLong && type >= recordType.report && type <= recordType.gone) {
+      throw new WireError(wireErrorCode.bounds, 'record too long');
+    }
     if (type === recordType.report) {
-      checkReport(this.view, offset, length);
-      this.#blankUnstated(offset);
+      if (checkReport(this.view, offset, length)) {
+        // So that whoever reads it in place need not know where its record ends.
+        const counted = this.view.getUint16(offset + reportOffset.metricsCount, true);
+        const stated = statedNumbers(counted, length);
+        if (stated < counted) {
+          this.view.setUint16(offset + reportOffset.metricsCount, stated, true);
+        }
+      } else this.unknownRecords++;
     } else if (type === recordType.attributes) checkAttributes(this.view, offset, length);
     else if (type === recordType.ranks) checkRanks(this.view, offset, length);
-    else if (type === recordType.gone) checkGone(this.view, offset, length);
+    else if (type === recordType.gone) checkRecordHead(this.view, offset, length);
     else this.unknownRecords++;
-  }
-
-  /**
-   * A sender of a minor revision may state fewer numbers than there are words: what lies in the
-   * rest is no number of anybody, and a 0 there would look like an idle engine.
-   */
-  #blankUnstated(report: number): void {
-    const stated = this.view.getUint16(report + reportOffset.metricsCount, true);
-    if (stated >= metricsCount) return;
-    const first = (report + reportOffset.metrics) / 8;
-    this.words.fill(Number.NaN, first + stated, first + metricsCount);
   }
 
   #reserve(length: number): void {
@@ -174,9 +241,6 @@ export class FrameReader {
     this.bytes = new Uint8Array(buffer);
     this.view = new DataView(buffer);
     this.words = new Float64Array(buffer);
+    this.ints = new Int32Array(buffer);
   }
-}
-
-function isKnown(type: number): boolean {
-  return type >= recordType.report && type <= recordType.gone;
 }

@@ -5,6 +5,7 @@
  */
 import { WireError, wireErrorCode } from './error.ts';
 import {
+  type FrameKind,
   frameKind,
   frameMagic,
   frameOffset,
@@ -19,7 +20,7 @@ import {
   frameHeaderBytes,
   recordHeaderBytes,
 } from './limits.ts';
-import { reportOffset } from './report.ts';
+import { reportOffset } from './report-layout.ts';
 
 export interface FrameSender {
   /** 16 random bytes, chosen when the process starts. */
@@ -93,26 +94,40 @@ export class FrameWriter {
    * Completes the frame and begins the next. The result is a new array, as transports keep what
    * they are given until it is sent.
    */
-  finish(kind: number = frameKind.changes, part = 0, parts = 1): Uint8Array {
+  finish(kind: FrameKind = frameKind.changes, part = 0, parts = 1): Uint8Array {
     const view = this.#view;
     this.#seq++;
     view.setUint32(frameOffset.magic, frameMagic, true);
     view.setUint8(frameOffset.version, frameVersion);
-    view.setUint8(frameOffset.kind, kind);
     view.setUint16(frameOffset.headerBytes, frameHeaderBytes, true);
     this.#bytes.set(this.#sender.id, frameOffset.senderId);
     view.setFloat64(frameOffset.senderEpoch, this.#sender.epoch, true);
-    view.setFloat64(frameOffset.seq, this.#seq, true);
     view.setUint32(frameOffset.records, this.#records, true);
     view.setUint32(frameOffset.bytes, this.#at, true);
-    view.setUint16(frameOffset.part, part, true);
-    view.setUint16(frameOffset.parts, parts, true);
     view.setUint32(frameOffset.parts + 2, 0, true);
+    labelFrame(this.#bytes, { kind, seq: this.#seq, part, parts });
     const frame = this.#bytes.slice(0, this.#at);
     this.#at = frameHeaderBytes;
     this.#records = 0;
     return frame;
   }
+}
+
+/** What a frame says of its place among its sender's frames. */
+export interface FrameLabel {
+  kind: FrameKind;
+  seq: number;
+  part: number;
+  parts: number;
+}
+
+/** Gives a finished frame another place, where that is known only after a later one was made. */
+export function labelFrame(frame: Uint8Array, label: FrameLabel): void {
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
+  view.setUint8(frameOffset.kind, label.kind);
+  view.setFloat64(frameOffset.seq, label.seq, true);
+  view.setUint16(frameOffset.part, label.part, true);
+  view.setUint16(frameOffset.parts, label.parts, true);
 }
 
 function padded(bytes: number): number {

@@ -41,6 +41,8 @@ export const frameKind = {
   keyframe: 1,
 } as const;
 
+export type FrameKind = (typeof frameKind)[keyof typeof frameKind];
+
 export const recordType = {
   report: 1,
   attributes: 2,

@@ -4,15 +4,28 @@
  * The assertions at the end run when the module is loaded: a change of one limit that breaks
  * another fails at once and everywhere, not on the first large frame in production.
  */
+import { metricsCount } from './metric.ts';
 
-/** Bytes of the fixed numeric part of a report: four cache lines, one view slot body. */
-export const reportBytes = 256;
+/** Bytes of a report before its numbers. */
+export const reportHeadBytes = 72;
+
+/** Bytes of a report of version 1, the shortest there is: 23 numbers. */
+export const reportBytesMin = 256;
+
+/** Bytes of a report as this version writes it and keeps it in a view's slot. */
+export const reportBytes = reportHeadBytes + metricsCount * 8;
 
 /**
  * Bytes of one attributes record, header included. Four model names, a pod, namespace and node
  * name (253 bytes each at most) and some twenty adapter names fit.
  */
 export const attributesBytesMax = 2_048;
+
+/**
+ * Bytes of any record that a reader knows: whoever keeps records of many targets has a bound for
+ * their sum, also of versions to come. A report has room for 247 numbers.
+ */
+export const recordBytesMax = attributesBytesMax;
 
 /** Bytes of one attribute's value: Kubernetes names end at 253, model paths are often longer. */
 export const attributeValueBytesMax = 512;
@@ -65,6 +78,8 @@ function mustHold(condition: boolean, rule: string): void {
 }
 
 mustHold(reportBytes % 8 === 0, 'a report is made of 8-byte words');
+mustHold(reportBytes >= reportBytesMin, 'readers of version 1 find all they know');
+mustHold(reportBytes <= recordBytesMax, 'a report is a record');
 mustHold(attributesBytesMax % 8 === 0, 'an attributes record is made of 8-byte words');
 mustHold(attributeValueBytesMax < attributesBytesMax, 'a value fits its record');
 mustHold(

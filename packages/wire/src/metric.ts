@@ -1,7 +1,8 @@
 /**
  * The numbers of a report by position: word `metric.x` of its metrics part. A position never
- * changes its meaning. All words of a version 1 report are taken: one more number makes the report
- * longer, which is a new version (report.ts checks that they fit).
+ * changes its meaning, and numbers are only ever added at the end: each makes a report 8 bytes
+ * longer, and readers of every version go on (report.ts). What a new one needs beside its line
+ * here: new golden bytes, and somebody who knows it (an engine's profile).
  *
  * Every number is a float64, and NaN means unknown: unknown is a state, never 0. Names end in
  * their unit. Totals are counters of the engine since its start.
@@ -39,9 +40,51 @@ export const metric = {
   scrapeDurationMs: 21,
   /** The time to the next scrape that the sender plans. */
   scrapeIntervalMs: 22,
+  // Version 2.
+  /** Capacity of the KV cache as the engine itself states it, tokens; not computed from blocks. */
+  kvCapacityTokens: 23,
+  /** State that is not KV (hybrid models), 0..1 of its room: for saturation only. */
+  stateUsageRatio: 24,
+  /** Of the KV cache, what transfers to or from other engines hold, 0..1. */
+  kvTransferPinnedRatio: 25,
+  /** The largest batch: requests that the engine runs at once at most. */
+  runningMax: 26,
 } as const;
 
 export type MetricName = keyof typeof metric;
+
+/** What a number may be, and how several make one: the rules are in scrape's engine/unit.ts. */
+export type MetricUnit = 'requests' | 'total' | 'capacity' | 'ratio' | 'size';
+
+export const unitOfMetric: Readonly<Record<MetricName, MetricUnit>> = {
+  runningRequests: 'requests',
+  waitingRequests: 'requests',
+  waitingCapacityRequests: 'requests',
+  waitingDeferredRequests: 'requests',
+  swappedRequests: 'requests',
+  kvCacheUsageRatio: 'ratio',
+  kvCacheUsageMaxRatio: 'ratio',
+  kvCacheCapacityTokens: 'capacity',
+  kvBlockTokens: 'size',
+  prefixCacheHitsTotal: 'total',
+  prefixCacheQueriesTotal: 'total',
+  prefixCacheHitRatio: 'ratio',
+  promptTokensTotal: 'total',
+  generationTokensTotal: 'total',
+  requestsSuccessTotal: 'total',
+  preemptionsTotal: 'total',
+  ttftSecondsSum: 'total',
+  ttftCount: 'total',
+  interTokenSecondsSum: 'total',
+  interTokenCount: 'total',
+  loraSlotsMax: 'size',
+  scrapeDurationMs: 'size',
+  scrapeIntervalMs: 'size',
+  kvCapacityTokens: 'capacity',
+  stateUsageRatio: 'ratio',
+  kvTransferPinnedRatio: 'ratio',
+  runningMax: 'capacity',
+};
 
 export const metricNames = Object.keys(metric) as readonly MetricName[];
 export const metricsCount = metricNames.length;

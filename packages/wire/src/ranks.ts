@@ -3,16 +3,24 @@
  * one. For people and for `explain`; picks use the totals of the report.
  *
  * ```
- *   0 16 B pod key   16 u16 serving port   18 u16 ranks   20 u32 reserved (0)
- *  24 f64 epoch      32 f64 seq of the report they belong to
+ *   0 head (record-head.ts), at the seq of the report they belong to; in it
+ *  18 u16 ranks   20 u32 reserved (0)
  *  40 ranks × { u32 rank, f32 running, f32 waiting, f32 KV usage ratio }, NaN = unknown
  * ```
  */
 import { WireError, wireErrorCode } from './error.ts';
-import { counterMax, ranksMax } from './limits.ts';
+import { ranksMax } from './limits.ts';
 import { podKeyBytes } from './pod-key.ts';
+import {
+  checkRecordHead,
+  recordEpochAt,
+  recordHead,
+  recordPortAt,
+  recordPositionAt,
+  writeRecordHead,
+} from './record-head.ts';
 
-export const ranksHeaderBytes = 40;
+export const ranksHeaderBytes = recordHead.bytes;
 export const rankBytes = 16;
 
 export interface RankNumbers {
@@ -32,16 +40,12 @@ export interface Ranks {
 
 /** Encodes at most {@link ranksMax} ranks; more throw {@link WireError} `bounds`. */
 export function encodeRanks(value: Ranks): Uint8Array {
-  if (value.podKey.length !== podKeyBytes) throw new WireError(wireErrorCode.bounds, 'pod key');
   if (value.ranks.length > ranksMax) throw new WireError(wireErrorCode.bounds, 'too many ranks');
   const length = ranksHeaderBytes + value.ranks.length * rankBytes;
   const bytes = new Uint8Array(length);
   const view = new DataView(bytes.buffer);
-  bytes.set(value.podKey, 0);
-  view.setUint16(16, value.port, true);
+  writeRecordHead({ ...value, position: value.seq }, view);
   view.setUint16(18, value.ranks.length, true);
-  view.setFloat64(24, value.epoch, true);
-  view.setFloat64(32, value.seq, true);
   for (const [i, rank] of value.ranks.entries()) {
     const at = ranksHeaderBytes + i * rankBytes;
     view.setUint32(at, rank.rank, true);
@@ -49,24 +53,16 @@ export function encodeRanks(value: Ranks): Uint8Array {
     view.setFloat32(at + 8, rank.waitingRequests, true);
     view.setFloat32(at + 12, rank.kvCacheUsageRatio, true);
   }
-  checkRanks(view, 0, length);
   return bytes;
 }
 
 /** Checks a ranks record of `length` bytes at `offset`. Throws {@link WireError}. */
 export function checkRanks(view: DataView, offset: number, length: number): void {
-  if (length < ranksHeaderBytes) throw new WireError(wireErrorCode.truncated, 'ranks too short');
+  checkRecordHead(view, offset, length);
   const count = view.getUint16(offset + 18, true);
   if (count > ranksMax) throw new WireError(wireErrorCode.bounds, 'too many ranks');
   if (ranksHeaderBytes + count * rankBytes > length) {
     throw new WireError(wireErrorCode.truncated, 'ranks too short');
-  }
-  if (view.getUint16(offset + 16, true) === 0) throw new WireError(wireErrorCode.bounds, 'port');
-  for (const at of [24, 32]) {
-    const value = view.getFloat64(offset + at, true);
-    if (!Number.isInteger(value) || value < 1 || value > counterMax) {
-      throw new WireError(wireErrorCode.bounds, 'epoch or seq');
-    }
   }
 }
 
@@ -86,9 +82,9 @@ export function decodeRanks(bytes: Uint8Array): Ranks {
   }
   return {
     podKey: bytes.slice(0, podKeyBytes),
-    port: view.getUint16(16, true),
-    epoch: view.getFloat64(24, true),
-    seq: view.getFloat64(32, true),
+    port: recordPortAt(view, 0),
+    epoch: recordEpochAt(view, 0),
+    seq: recordPositionAt(view, 0),
     ranks,
   };
 }

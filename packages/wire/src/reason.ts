@@ -26,6 +26,10 @@ export const reason = {
   parse: 10,
   /** A valid page without one series of the engine's profile. */
   noSeries: 11,
+  /** Reading the page took longer than its budget. */
+  tooSlow: 12,
+  /** The page ends before its end. */
+  truncated: 13,
 } as const;
 
 export type Reason = (typeof reason)[keyof typeof reason];
@@ -43,6 +47,8 @@ const names: Record<number, string> = {
   [reason.encoding]: 'encoding',
   [reason.parse]: 'parse',
   [reason.noSeries]: 'no_series',
+  [reason.tooSlow]: 'too_slow',
+  [reason.truncated]: 'truncated',
 };
 
 /** All reasons in snake_case, for counters that must exist from the start. */

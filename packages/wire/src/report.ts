@@ -1,53 +1,14 @@
 /**
- * A report: what one scrape of one target said, normalised. Fixed size, so that it can be copied
- * into a slot of the fleet view word by word.
- *
- * ```
- *   0 u32 magic "LDR1"       4 u8 version   5 u8 flags   6 u16 bytes of this report
- *   8 16 B pod key
- *  24 16 B address (IPv4 mapped)
- *  40 u16 serving port  42 u16 rank  44 u8 reason  45 u8 engine ranks  46 u16 metrics count
- *  48 f64 epoch             56 f64 seq
- *  64 f64 age of the numbers when the frame left its sender, ms
- *  72 f64 × 23 metrics (see metric.ts), NaN = unknown
- * ```
- *
- * All numbers little-endian. Identity is (pod key, serving port); order is (epoch, seq). A reader
- * takes a longer report of the same version and ignores what it does not know; a shorter one is
- * refused. Ages are durations, so no sender's clock is ever compared with a receiver's.
+ * A report: what one scrape of one target said, normalised. Flat and of one size per version, so
+ * that it can be copied into a slot of the fleet view word by word. Drawn in report-layout.ts, with
+ * the rule by which versions read each other.
  */
 import { readAddress, writeAddress } from './address.ts';
 import { WireError, wireErrorCode } from './error.ts';
-import { counterMax, ranksMax, reportBytes } from './limits.ts';
+import { counterMax, ranksMax, reportBytes, reportBytesMin } from './limits.ts';
 import { metricsCount } from './metric.ts';
 import { podKeyBytes, podKeyText } from './pod-key.ts';
-
-/** "LDR1" read as a little-endian u32. */
-export const reportMagic = 0x3152444c;
-export const reportVersion = 1;
-
-/** Byte offsets of the fields above. */
-export const reportOffset = {
-  magic: 0,
-  version: 4,
-  flags: 5,
-  size: 6,
-  podKey: 8,
-  address: 24,
-  port: 40,
-  rank: 42,
-  reason: 44,
-  engineRanks: 45,
-  metricsCount: 46,
-  epoch: 48,
-  seq: 56,
-  ageMs: 64,
-  metrics: 72,
-} as const;
-
-if (reportOffset.metrics + metricsCount * 8 > reportBytes) {
-  throw new Error('a report has more numbers than words');
-}
+import { reportFormat, reportMagic, reportOffset } from './report-layout.ts';
 
 /** Bits of the flags byte. */
 export const reportFlag = {
@@ -92,9 +53,9 @@ export function writeReport(report: Report, into: Uint8Array, offset = 0): void 
   if (!(report.ageMs >= 0 && report.ageMs <= counterMax)) bounds('age');
   const view = new DataView(into.buffer, into.byteOffset + offset, reportBytes);
   view.setUint32(reportOffset.magic, reportMagic, true);
-  view.setUint8(reportOffset.version, reportVersion);
+  view.setUint8(reportOffset.format, reportFormat);
   view.setUint8(reportOffset.flags, report.flags);
-  view.setUint16(reportOffset.size, reportBytes, true);
+  view.setUint16(reportOffset.size, reportBytesMin, true);
   into.set(report.podKey, offset + reportOffset.podKey);
   writeAddress(report.address, into, offset + reportOffset.address);
   view.setUint16(reportOffset.port, report.port, true);
@@ -110,36 +71,54 @@ export function writeReport(report: Report, into: Uint8Array, offset = 0): void 
   }
 }
 
+/** Whether the report at `offset`, of at least {@link reportBytesMin}, is one this reader can read. */
+export function isReportKnown(view: DataView, offset: number): boolean {
+  return view.getUint8(offset + reportOffset.format) === reportFormat;
+}
+
 /**
- * Checks the fixed fields of a report of `length` bytes at `offset`. Throws {@link WireError};
- * allocates nothing when all is well.
+ * Checks the fixed fields of a report of `length` bytes at `offset`. `false`: of a format that this
+ * reader does not know, to be skipped. Throws {@link WireError}; allocates nothing when all is well.
  */
-export function checkReport(view: DataView, offset: number, length: number): void {
-  if (length < reportBytes) throw new WireError(wireErrorCode.truncated, 'report too short');
+export function checkReport(view: DataView, offset: number, length: number): boolean {
+  if (length < reportBytesMin) throw new WireError(wireErrorCode.truncated, 'report too short');
   if (view.getUint32(offset, true) !== reportMagic) {
     throw new WireError(wireErrorCode.magic, 'not a report');
   }
-  if (view.getUint8(offset + reportOffset.version) !== reportVersion) {
-    throw new WireError(wireErrorCode.version, 'unknown report version');
-  }
-  const size = view.getUint16(offset + reportOffset.size, true);
-  if (size < reportBytes || size > length) bounds('report size');
+  if (!isReportKnown(view, offset)) return false;
   if (view.getUint16(offset + reportOffset.port, true) === 0) bounds('port');
   if (view.getUint8(offset + reportOffset.engineRanks) > ranksMax) bounds('engine ranks');
   mustBeInteger(view.getFloat64(offset + reportOffset.epoch, true), 1, counterMax, 'epoch');
   mustBeInteger(view.getFloat64(offset + reportOffset.seq, true), 1, counterMax, 'seq');
   const ageMs = view.getFloat64(offset + reportOffset.ageMs, true);
   if (!(ageMs >= 0 && ageMs <= counterMax)) bounds('age');
+  return true;
 }
 
-/** Reads a report at `offset` into a new object. Throws {@link WireError} on anything else. */
-export function readReport(bytes: Uint8Array, offset = 0): Report {
-  const left = bytes.length - offset;
-  if (left < reportBytes) throw new WireError(wireErrorCode.truncated, 'report too short');
-  const view = new DataView(bytes.buffer, bytes.byteOffset + offset, left);
-  checkReport(view, 0, left);
-  // A sender of a later minor revision may know fewer or more words than we do.
-  const known = Math.min(metricsCount, view.getUint16(reportOffset.metricsCount, true));
+/**
+ * The numbers that have come of a report of `length` bytes that counts `counted`: those, or fewer.
+ * A reader of version 1 passes on the count of a longer report, but not all its numbers.
+ */
+export function statedNumbers(counted: number, length: number): number {
+  return Math.min(counted, (length - reportOffset.metrics) >> 3);
+}
+
+/**
+ * Reads the report of `length` bytes at `offset` into a new object. Throws {@link WireError} on
+ * anything else.
+ */
+export function readReport(
+  bytes: Uint8Array,
+  offset = 0,
+  length: number = bytes.length - offset,
+): Report {
+  if (length < reportBytesMin) throw new WireError(wireErrorCode.truncated, 'report too short');
+  const view = new DataView(bytes.buffer, bytes.byteOffset + offset, length);
+  if (!checkReport(view, 0, length)) {
+    throw new WireError(wireErrorCode.version, 'report of a format that is not known');
+  }
+  const counted = view.getUint16(reportOffset.metricsCount, true);
+  const known = Math.min(metricsCount, statedNumbers(counted, length));
   const metrics = new Float64Array(metricsCount).fill(Number.NaN);
   for (let i = 0; i < known; i++) {
     metrics[i] = view.getFloat64(reportOffset.metrics + i * 8, true);

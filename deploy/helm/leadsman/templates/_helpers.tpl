@@ -58,7 +58,7 @@ capabilities:
 {{- if .Values.nats.url -}}
 {{- .Values.nats.url -}}
 {{- else if .Values.nats.enabled -}}
-{{- printf "nats://%s-nats.%s.svc:4222" .Release.Name .Release.Namespace -}}
+{{- printf "%s://%s.%s.svc:4222" (ternary "tls" "nats" (ne .Values.nats.server.tls.secretName "")) (include "leadsman.natsName" .) .Release.Namespace -}}
 {{- end -}}
 {{- end -}}
 
@@ -73,51 +73,6 @@ capabilities:
 {{- fail "reports have nowhere to go: set nats.url, or enable nats, the collector or the picker" -}}
 {{- end -}}
 {{- end -}}
-{{- end -}}
-
-{{/* NATS settings of our own processes. */}}
-{{- define "leadsman.natsEnv" -}}
-- name: LEADSMAN_NATS_URL
-  value: {{ include "leadsman.natsUrl" . | quote }}
-- name: LEADSMAN_SUBJECT_PREFIX
-  value: {{ .Values.nats.subjectPrefix | quote }}
-{{- if .Values.nats.credentialsSecret }}
-- name: LEADSMAN_NATS_CREDS_FILE
-  value: /var/run/leadsman/nats/nats.creds
-{{- end }}
-{{- if .Values.nats.tlsCaSecret }}
-- name: LEADSMAN_NATS_TLS_CA_FILE
-  value: /var/run/leadsman/nats-ca/ca.crt
-{{- end }}
-{{- end -}}
-
-{{- define "leadsman.natsMounts" -}}
-{{- if .Values.nats.credentialsSecret }}
-- name: nats
-  mountPath: /var/run/leadsman/nats
-  readOnly: true
-{{- end }}
-{{- if .Values.nats.tlsCaSecret }}
-- name: nats-ca
-  mountPath: /var/run/leadsman/nats-ca
-  readOnly: true
-{{- end }}
-{{- end -}}
-
-{{- define "leadsman.natsVolumes" -}}
-{{- if .Values.nats.credentialsSecret }}
-- name: nats
-  secret:
-    secretName: {{ .Values.nats.credentialsSecret }}
-{{- end }}
-{{- if .Values.nats.tlsCaSecret }}
-- name: nats-ca
-  secret:
-    secretName: {{ .Values.nats.tlsCaSecret }}
-    items:
-      - key: ca.crt
-        path: ca.crt
-{{- end }}
 {{- end -}}
 
 {{/* Who a pod of ours is, by the downward API. */}}
@@ -199,12 +154,17 @@ The port is said even where the URL makes it needless: beside a Service called l
 kubelet sets this variable, to a URL.
 */}}
 {{- define "leadsman.sidecarOwnEnv" -}}
-LEADSMAN_EXPORTER_MODE: {{ .Values.exporter.mode | quote }}
+LEADSMAN_EXPORTER_MODE: {{ ternary "auto" .Values.exporter.mode (eq .Values.exporter.mode "agent-scrape") | quote }}
+# Nothing probes it: `kubectl port-forward` reaches the loopback address, and Prometheus needs the pod's.
+LEADSMAN_ADMIN_HOST: {{ .Values.sidecar.listen.admin | default (ternary "0.0.0.0" "127.0.0.1" (and .Values.podMonitor.enabled .Values.podMonitor.sidecars)) | quote }}
 LEADSMAN_LOG_LEVEL: {{ .Values.logLevel | quote }}
 {{- with include "leadsman.natsUrl" . }}
 LEADSMAN_NATS_URL: {{ . | quote }}
 LEADSMAN_SUBJECT_PREFIX: {{ $.Values.nats.subjectPrefix | quote }}
-{{- if and $.Values.nats.tlsCaSecret $.Values.nats.sidecarCredentialsSecret }}
+{{- if include "leadsman.natsAccounts" $ }}
+LEADSMAN_NATS_USER: sender
+{{- end }}
+{{- if and (include "leadsman.natsCaSecret" $) $.Values.nats.sidecarCredentialsSecret }}
 LEADSMAN_NATS_TLS_CA_FILE: /var/run/leadsman/nats/ca.crt
 {{- end }}
 {{- end }}
@@ -214,6 +174,31 @@ LEADSMAN_COLLECTOR_URL: {{ . | quote }}
 LEADSMAN_AGENT_PORT: {{ .Values.agent.port | quote }}
 {{- if eq .Values.agent.expose "service" }}
 LEADSMAN_AGENT_URL: {{ printf "http://%s-agent.%s.svc:%v" (include "leadsman.fullname" .) .Release.Namespace .Values.agent.port | quote }}
+{{- end }}
+{{- end -}}
+
+{{/* How sidecars are injected: webhook, policy, or empty: not at all. */}}
+{{- define "leadsman.injection" -}}
+{{- if and .Values.injector.enabled (ne .Values.exporter.mode "agent-scrape") }}{{ .Values.injector.mode }}{{ end -}}
+{{- end -}}
+
+{{/*
+Who may feed numbers, for network policies: processes of ours in whatever namespace their release is,
+and pods that got a sidecar. Usage: include "leadsman.senders" .
+*/}}
+{{- define "leadsman.senders" -}}
+- namespaceSelector: {}
+  podSelector:
+    matchLabels:
+      app.kubernetes.io/name: {{ include "leadsman.name" . }}
+    matchExpressions:
+      - {key: app.kubernetes.io/component, operator: In, values: [agent, collector, picker]}
+- namespaceSelector: {}
+  podSelector:
+    matchLabels:
+      leadsman.dev/sidecar: "true"
+{{- with .Values.networkPolicy.senders }}
+{{ toYaml . }}
 {{- end }}
 {{- end -}}
 

@@ -55,7 +55,8 @@ const page = [
   '# TYPE vllm:num_requests_waiting gauge',
   'vllm:kv_cache_usage_perc{engine="0",model_name="m"} NaN',
   'vllm:lora_requests_info{max_lora="2",running_lora_adapters="a",waiting_lora_adapters=""} 7',
-  'vllm:num_requests_running{ 1',
+  'vllm:num_requests_swapped 0',
+  'vllm:num_requests_swapped{ 1',
   '',
 ].join('\n');
 
@@ -72,6 +73,9 @@ describe('leadsman explain', () => {
     expect(out).toMatch(/^kvCacheUsageRatio +unknown +vllm:kv_cache_usage_perc has no .*: NaN/m);
     expect(out).toMatch(
       /^preemptionsTotal +unknown +no such series \(vllm:num_preemptions_total\)/m,
+    );
+    expect(out).toMatch(
+      /^swappedRequests +unknown +vllm:num_requests_swapped: a line is malformed/m,
     );
     expect(out).toMatch(/^1 +1 +unknown +unknown$/m);
     expect(out).toMatch(/^ {2}vllm:num_requests_running \(2\)$/m);

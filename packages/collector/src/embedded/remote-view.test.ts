@@ -1,14 +1,15 @@
-/** The whole way without a broker: sender, collector service, and the thread of a picker. */
+/** The whole way without a broker: sender, collector service, and the collector of a picker. */
 import { grpcSink } from '@leadsman/link';
 import { createLogger, readConfig } from '@leadsman/service';
+import { SharedMemory } from '@leadsman/service/processes/shared-memory';
 import { waitUntil } from '@leadsman/testing';
+import { createView, feedState } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { afterEach, expect, test } from 'vitest';
 import { attributesRecord, reportRecord, SampleSender } from '../sample-frame.ts';
 import { collectorConfigShape } from '../service/config.ts';
 import { startCollector } from '../service/start-collector.ts';
-import { createView, feedState } from '../view/layout.ts';
-import { ViewReader } from '../view/view-reader.ts';
 import { startEmbeddedCollector } from './start-embedded-collector.ts';
 
 const logger = createLogger({ name: 'test', level: 'silent' });
@@ -49,9 +50,12 @@ test('a picker sees through its collectors, and through the other when one ends'
   }, 50);
   stops.push(async () => clearInterval(timer));
 
-  const view = createView({ slotsMax: 16 });
+  const memory = SharedMemory.create('test');
+  stops.push(async () => memory.close());
+  const view = createView({ slotsMax: 16 }, memory.allocate);
   const reader = new ViewReader(view);
   const collector = startEmbeddedCollector({
+    memory,
     view,
     feed: { name: 'picker', remote: { targets, intervalMs: 20 } },
     logLevel: 'silent',

@@ -1,6 +1,6 @@
+import { feedState } from '@leadsman/view/layout';
 import { expect, test } from 'vitest';
 import { FeedWatch } from '../ingest/feed-watch.ts';
-import { feedState } from '../view/layout.ts';
 import { DirectPresence, directAloneMs } from './direct-presence.ts';
 
 /** When the view counts as whole, if `streams` says how many senders stream at a time. */

@@ -14,7 +14,7 @@ afterEach(async () => {
 /** Feeds three frames, one after the other, at a standing clock; how often the thread slept. */
 async function sleepsOf(sleeps: boolean): Promise<number> {
   const wait = vi.spyOn(Atomics, 'wait').mockReturnValue('timed-out');
-  const logger = { info: () => undefined, warn: () => undefined };
+  const logger = { info: () => undefined, warn: () => undefined, error: () => undefined };
   const direct = { host: '127.0.0.1', port: 0 };
   const deps = { logger, nowMs: () => 1_000, random: Math.random, sleeps };
   const feed = new Feed({ name: 'test', direct }, deps);

@@ -2,22 +2,22 @@
  * Opens what a {@link FeedConfig} names and gives its frames to one handler. Several sources at
  * once do no harm: the newest report wins whatever way it came.
  */
-import {
-  connectNats,
-  type FeedServer,
-  type FrameHandler,
-  type FrameSource,
-  grpcFrameServer,
-  type LinkLogger,
-  type NatsLink,
-  type WatchCall,
+import type {
+  Authorizer,
+  FeedServer,
+  FrameHandler,
+  FrameSource,
+  LinkLogger,
+  NatsLink,
+  WatchCall,
 } from '@leadsman/link';
+import { connectNats } from '@leadsman/link/nats/link';
+import { BatchedWakeup } from '@leadsman/service';
 import { allFramesSubject, formatHostPort } from '@leadsman/wire';
-import { RemoteFeed } from '../watch/remote-feed.ts';
+import type { RemoteFeed } from '../watch/remote-feed.ts';
 import { DirectPresence } from './direct-presence.ts';
-import type { FeedConfig } from './feed-config.ts';
+import type { FeedConfig, TokenConfig } from './feed-config.ts';
 import { FramesSubscription } from './frames-subscription.ts';
-import { Nap } from './nap.ts';
 
 /**
  * How long frames may gather before they are read, ms: what the freshness budget has for NATS and
@@ -37,8 +37,9 @@ export interface FeedDeps {
 
 export class Feed {
   readonly nats: NatsLink | undefined;
-  readonly direct: FeedServer | undefined;
-  readonly remote: RemoteFeed | undefined;
+  /** Once it is started, where the configuration has one. */
+  direct: FeedServer | undefined;
+  remote: RemoteFeed | undefined;
   /** `host:port` of the direct listener, once it listens. */
   directAddress = '';
   readonly #config: FeedConfig;
@@ -52,36 +53,52 @@ export class Feed {
     this.#deps = deps;
     const { logger, nowMs, random } = deps;
     if (config.nats !== undefined) {
-      // A process with other work must not sleep; its NATS socket alone rests.
-      const bounds = { readEveryMs: deps.sleeps ? 0 : gatherMs, ...config.nats.options.bounds };
-      this.nats = connectNats({ ...config.nats.options, bounds, logger, nowMs, random });
+      this.nats = connectNats({ ...config.nats.options, logger, nowMs, random });
       const subject = allFramesSubject(config.nats.subjectPrefix);
       this.#frames = new FramesSubscription(this.nats, subject, nowMs);
       this.#sources.push(this.#frames);
     }
-    if (config.direct !== undefined) {
-      const { watch } = deps;
-      this.direct = grpcFrameServer({ ...config.direct, ...(watch ? { watch } : {}) });
-      this.#sources.push(this.direct);
-    }
-    if (config.remote !== undefined) {
-      this.remote = new RemoteFeed({ ...config.remote, name: config.name, ...deps });
-      this.#sources.push(this.remote);
-    }
   }
 
-  /** Begins to call `onFrame`. Rejects when the direct listener's port cannot be had. */
+  /**
+   * Begins to call `onFrame`. Rejects when the direct listener's port cannot be had, or what its
+   * callers' tokens are to be checked by.
+   */
   async start(onFrame: FrameHandler): Promise<void> {
-    const nap = this.#deps.sleeps ? new Nap(gatherMs, this.#deps.nowMs) : undefined;
+    const wakeup = this.#deps.sleeps ? new BatchedWakeup(gatherMs, this.#deps.nowMs) : undefined;
     const handler: FrameHandler = (frame, waitedMs) => {
-      nap?.afterThis();
+      wakeup?.frameTaken();
       onFrame(frame, waitedMs);
     };
+    await this.#openGrpc();
     for (const source of this.#sources) source.start(handler);
     if (this.direct === undefined || this.#config.direct === undefined) return;
     const port = await this.direct.listen();
     this.#presence.listening(this.#deps.nowMs());
     this.directAddress = formatHostPort(this.#config.direct.host, port);
+  }
+
+  /** gRPC is loaded only where it is used: it takes more memory than all the rest. */
+  async #openGrpc(): Promise<void> {
+    const { direct, remote, name } = this.#config;
+    if (direct !== undefined) {
+      const { watch, logger } = this.#deps;
+      const { grpcFrameServer } = await import('@leadsman/link/grpc/feed-server');
+      const { tokens, ...listener } = direct;
+      const authorize = tokens && (await this.#authorizer(tokens));
+      this.direct = grpcFrameServer({
+        ...listener,
+        logger,
+        ...(authorize && { authorize }),
+        ...(watch && { watch }),
+      });
+      this.#sources.push(this.direct);
+    }
+    if (remote !== undefined) {
+      const { RemoteFeed } = await import('../watch/remote-feed.ts');
+      this.remote = new RemoteFeed({ ...remote, name, ...this.#deps });
+      this.#sources.push(this.remote);
+    }
   }
 
   /**
@@ -107,6 +124,12 @@ export class Feed {
   /** What only an operator can mend; `undefined` when nothing. */
   get problem(): string | undefined {
     return this.#frames?.problem;
+  }
+
+  /** The client of the API server is loaded only where callers show tokens. */
+  async #authorizer(tokens: TokenConfig): Promise<Authorizer> {
+    const { callerCheck } = await import('./caller-check.ts');
+    return callerCheck(tokens, this.#deps);
   }
 
   async close(): Promise<void> {

@@ -9,7 +9,8 @@
  *
  * The link of a view is used for nothing else, so every refusal and drop on it is about this.
  */
-import { type FrameHandler, type FrameSource, type NatsLink, natsSource } from '@leadsman/link';
+import type { FrameHandler, FrameSource, NatsLink } from '@leadsman/link';
+import { natsSource } from '@leadsman/link/nats/frames';
 import { keyframeIntervalMs } from '@leadsman/wire';
 
 /** Asked again and no refusal for as long: granted. */

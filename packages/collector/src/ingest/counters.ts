@@ -16,6 +16,9 @@ export interface IngestCounters {
   /** Times that numbers were skipped, and how many; those that come later are reordered. */
   frameGaps: number;
   missingFrames: number;
+  /** Keyframes of which every part came, and those of which one was lost or late. */
+  keyframes: number;
+  incompleteKeyframes: number;
   /** Frames of senders beyond the table's bound: applied, but not checked for gaps. */
   untrackedFrames: number;
   unknownRecords: number;
@@ -24,6 +27,8 @@ export interface IngestCounters {
   takeoverReports: number;
   duplicateReports: number;
   olderReports: number;
+  /** Of an endpoint that reports from another address. */
+  foreignReports: number;
   /** Not newer than what was withdrawn or expired. */
   withdrawnReports: number;
   /** Of an unknown endpoint, with numbers older than the expiry. */
@@ -51,12 +56,15 @@ export function createIngestCounters(): IngestCounters {
     reorderedFrames: 0,
     frameGaps: 0,
     missingFrames: 0,
+    keyframes: 0,
+    incompleteKeyframes: 0,
     untrackedFrames: 0,
     unknownRecords: 0,
     appliedReports: 0,
     takeoverReports: 0,
     duplicateReports: 0,
     olderReports: 0,
+    foreignReports: 0,
     withdrawnReports: 0,
     expiredReports: 0,
     fullReports: 0,

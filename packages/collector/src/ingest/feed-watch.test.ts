@@ -1,5 +1,5 @@
+import { feedState } from '@leadsman/view/layout';
 import { expect, test } from 'vitest';
-import { feedState } from '../view/layout.ts';
 import { FeedWatch } from './feed-watch.ts';
 
 test('the view is whole after a keyframe interval of connection, and has to earn it again', () => {

@@ -2,8 +2,9 @@
  * How complete the view is, from whether its source is connected and for how long. Every sender
  * repeats all it knows each second, so a source that has been connected for longer has told all.
  */
+
+import { type FeedState, feedState } from '@leadsman/view/layout';
 import { keyframeIntervalMs } from '@leadsman/wire';
-import { type FeedState, feedState } from '../view/layout.ts';
 
 /** One keyframe interval, and half of one for the way and for jitter. */
 export const syncAfterMsDefault = keyframeIntervalMs * 1.5;

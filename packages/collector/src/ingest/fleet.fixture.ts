@@ -1,10 +1,11 @@
 /** A fleet on a fake clock, with one sender and one reader. */
+
+import { createView, feedState } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
+import type { SampleOptions } from '@leadsman/view/sample-report';
+import { ViewWriter } from '@leadsman/view/writer';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { reportRecord, SampleSender } from '../sample-frame.ts';
-import type { SampleOptions } from '../sample-report.ts';
-import { createView, feedState } from '../view/layout.ts';
-import { ViewReader } from '../view/view-reader.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { FrameIngest } from './frame-ingest.ts';
 
 export const keyOf = (uid: string) => podKeyText(podKeyFromUid(uid));

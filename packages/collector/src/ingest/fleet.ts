@@ -4,7 +4,8 @@
  * a fleet made over a view that another thread left goes on where that one stopped.
  *
  * Invariants:
- * - a slot holds the newest (epoch, seq) heard of its endpoint (order.ts);
+ * - an endpoint that reports is not moved to another address;
+ * - a slot holds the newest (epoch, seq) heard of its endpoint (`compareOrder`);
  * - times are the receiver's; `measured at` is receipt minus the age that the senders state;
  * - an endpoint leaves when nothing *newer* came for `expireAfterMs`; repeats do not keep it. The
  *   caller asks for that only while the feed is whole: else silence says nothing about endpoints;
@@ -12,28 +13,38 @@
  *
  * Cost of a report: one index lookup, one comparison, one copy. No allocation but for newcomers.
  */
-import { decodeAttributes, reportOffset, targetText, WireError } from '@leadsman/wire';
-import { KeyIndex } from '../view/key-index.ts';
-import { attributesSlotBytes, bodyInt, bodyWord, bodyWords } from '../view/layout.ts';
-import type { ViewWriter } from '../view/view-writer.ts';
+import { KeyIndex } from '@leadsman/view/key-index';
+import { attributesSlotBytes, bodyInt, bodyWord, bodyWords } from '@leadsman/view/layout';
+import type { ViewWriter } from '@leadsman/view/writer';
+import {
+  compareOrder,
+  decodeAttributes,
+  epochTakeoverMs,
+  isSameAddress,
+  podKeyBytes,
+  reason,
+  recordEpochAt,
+  recordPortAt,
+  recordPositionAt,
+  reportAgeMsAt,
+  reportEngineRanksAt,
+  reportEpochAt,
+  reportKeyByte,
+  reportKeyInt,
+  reportPortAt,
+  reportReasonAt,
+  reportSeqAt,
+  targetText,
+  verdict,
+  WireError,
+} from '@leadsman/wire';
 import type { Departures } from '../watch/departures.ts';
 import type { IngestCounters } from './counters.ts';
 import { EarlyAttributes } from './early-attributes.ts';
-import { compareOrder, verdict } from './order.ts';
 import { Tombstones } from './tombstones.ts';
 
 /** Ten keyframes without news: the pod or its path is gone. */
 export const expireAfterMsDefault = 10_000;
-
-/** Words of a report and positions in a body. */
-const epochWord = reportOffset.epoch / 8;
-const seqWord = reportOffset.seq / 8;
-const ageWord = reportOffset.ageMs / 8;
-const keyInt = reportOffset.podKey / 4;
-const portInt = reportOffset.port / 4;
-/** Reason in the lowest byte, engine ranks in the next. */
-const reasonInt = reportOffset.reason / 4;
-const bodyKeyInt = bodyInt.report + keyInt;
 
 export interface FleetOptions {
   writer: ViewWriter;
@@ -83,10 +94,9 @@ export class Fleet {
     const record = this.#ranks?.get(slot);
     if (record === undefined) return undefined;
     const { bodyFloats, bodyInts } = this.#writer.memory;
-    const at = slot * bodyWords + bodyWord.report;
-    const engineRanks = (bodyInts[at * 2 + reasonInt]! >>> 8) & 0xff;
-    const view = new DataView(record.buffer, record.byteOffset, record.length);
-    const isCurrent = engineRanks > 1 && view.getFloat64(24, true) === bodyFloats[at + epochWord]!;
+    const at = reportWordOf(slot);
+    if (reportEngineRanksAt(bodyInts, at) <= 1) return undefined;
+    const isCurrent = recordEpochAt(viewOf(record), 0) === reportEpochAt(bodyFloats, at);
     return isCurrent ? record : undefined;
   }
 
@@ -101,26 +111,33 @@ export class Fleet {
     nowMs: number,
     extraAgeMs: number,
   ): void {
-    const port = ints[word * 2 + portInt]! & 0xffff;
-    const slot = this.#slotByTarget.get(ints, word * 2 + keyInt, port);
+    const port = reportPortAt(ints, word);
+    const slot = this.#slotByTarget.get(ints, reportKeyInt(word), port);
     if (slot < 0) {
       this.#newcomer(floats, ints, word, port, nowMs, extraAgeMs);
       return;
     }
-    const measuredAtMs = nowMs - floats[word + ageWord]! - extraAgeMs;
+    const measuredAtMs = nowMs - reportAgeMsAt(floats, word) - extraAgeMs;
     const body = this.#writer.memory.bodyFloats;
-    const at = slot * bodyWords;
+    const known = reportWordOf(slot);
+    // While this thread stood still, nobody was silent.
+    const silentMs = nowMs - body[slot * bodyWords + bodyWord.receivedAtMs]! - extraAgeMs;
     const result = compareOrder(
-      floats[word + epochWord]!,
-      floats[word + seqWord]!,
-      body[at + bodyWord.report + epochWord]!,
-      body[at + bodyWord.report + seqWord]!,
-      // While this thread stood still, nobody was silent.
-      nowMs - body[at + bodyWord.receivedAtMs]! - extraAgeMs,
+      reportEpochAt(floats, word),
+      reportSeqAt(floats, word),
+      reportEpochAt(body, known),
+      reportSeqAt(body, known),
+      silentMs,
     );
     if (result === verdict.older) this.#counters.olderReports++;
     else if (result === verdict.duplicate) this.#counters.duplicateReports++;
-    else {
+    else if (
+      silentMs < epochTakeoverMs &&
+      !isSameAddress(ints, word, this.#writer.memory.bodyInts, known)
+    ) {
+      // A pod keeps its address: somebody else uses its identity, or it is being made anew.
+      this.#counters.foreignReports++;
+    } else {
       if (result === verdict.takeover) this.#counters.takeoverReports++;
       this.#counters.appliedReports++;
       this.#writer.storeReport(slot, floats, ints, word, nowMs, measuredAtMs);
@@ -129,30 +146,28 @@ export class Fleet {
 
   /** Applies a checked attributes record; text that is not UTF-8 is refused and counted. */
   attributes(record: Uint8Array, nowMs: number): void {
-    const ints = alignedKey(record);
-    const view = new DataView(record.buffer, record.byteOffset, record.length);
-    const port = view.getUint16(16, true);
-    const slot = this.#slotByTarget.get(ints, 0, port);
+    const view = viewOf(record);
+    const port = recordPortAt(view, 0);
+    const slot = this.#slotByTarget.get(alignedKey(record), 0, port);
     if (slot < 0) {
       this.#early.keep(targetText(record, port), record, nowMs);
       return;
     }
-    const epoch = view.getFloat64(24, true);
-    const revision = view.getFloat64(32, true);
-    if (this.#areNewer(slot, epoch, revision)) this.#storeAttributes(slot, record);
+    if (this.#areNewer(slot, recordEpochAt(view, 0), recordPositionAt(view, 0)))
+      this.#storeAttributes(slot, record);
   }
 
   /** Keeps the newest ranks record of a known endpoint. */
   ranks(record: Uint8Array): void {
     if (this.#ranks === undefined) return;
-    const view = new DataView(record.buffer, record.byteOffset, record.length);
-    const slot = this.#slotByTarget.get(alignedKey(record), 0, view.getUint16(16, true));
+    const view = viewOf(record);
+    const slot = this.#slotByTarget.get(alignedKey(record), 0, recordPortAt(view, 0));
     if (slot < 0) return;
     const body = this.#writer.memory.bodyFloats;
-    const at = slot * bodyWords + bodyWord.report;
+    const at = reportWordOf(slot);
     // Ranks belong to a report: those of another one would contradict the totals.
-    if (view.getFloat64(24, true) !== body[at + epochWord]) return;
-    if (view.getFloat64(32, true) !== body[at + seqWord]) return;
+    if (recordEpochAt(view, 0) !== reportEpochAt(body, at)) return;
+    if (recordPositionAt(view, 0) !== reportSeqAt(body, at)) return;
     const kept = this.#ranks.get(slot);
     if (kept?.length === record.length) kept.set(record);
     else this.#ranks.set(slot, record.slice());
@@ -160,16 +175,16 @@ export class Fleet {
 
   /** Withdraws an endpoint, unless something newer is known of it. */
   gone(record: Uint8Array, nowMs: number): void {
-    const view = new DataView(record.buffer, record.byteOffset, record.length);
-    const port = view.getUint16(16, true);
-    const epoch = view.getFloat64(24, true);
-    const seq = view.getFloat64(32, true);
+    const view = viewOf(record);
+    const port = recordPortAt(view, 0);
+    const epoch = recordEpochAt(view, 0);
+    const seq = recordPositionAt(view, 0);
     const slot = this.#slotByTarget.get(alignedKey(record), 0, port);
     if (slot >= 0) {
       const body = this.#writer.memory.bodyFloats;
-      const at = slot * bodyWords + bodyWord.report;
-      const known = [body[at + epochWord]!, body[at + seqWord]!] as const;
-      if (compareOrder(epoch, seq, ...known, 0) === verdict.older) return;
+      const at = reportWordOf(slot);
+      const [knownEpoch, knownSeq] = [reportEpochAt(body, at), reportSeqAt(body, at)];
+      if (compareOrder(epoch, seq, knownEpoch, knownSeq, 0) === verdict.older) return;
       this.#release(slot, port);
       this.#counters.goneEndpoints++;
     }
@@ -186,11 +201,12 @@ export class Fleet {
       const at = slot * bodyWords;
       if (bodyInts[at * 2 + bodyInt.used] !== 1) continue;
       if (nowMs - bodyFloats[at + bodyWord.receivedAtMs]! <= this.#expireAfterMs) continue;
-      const epoch = bodyFloats[at + bodyWord.report + epochWord]!;
-      const seq = bodyFloats[at + bodyWord.report + seqWord]!;
-      const port = bodyInts[at * 2 + bodyInt.report + portInt]! & 0xffff;
+      const word = reportWordOf(slot);
+      const epoch = reportEpochAt(bodyFloats, word);
+      const seq = reportSeqAt(bodyFloats, word);
+      const port = reportPortAt(bodyInts, word);
       this.#tombstones.add(this.#targetOf(slot, port), epoch, seq, nowMs);
-      this.#departures?.add(bodyInts, at * 2 + bodyKeyInt, port, epoch, seq, nowMs);
+      this.#departures?.add(bodyInts, reportKeyInt(word), port, epoch, seq, nowMs);
       this.#release(slot, port);
       this.#counters.expiredEndpoints++;
     }
@@ -210,16 +226,16 @@ export class Fleet {
     nowMs: number,
     extraAgeMs: number,
   ): void {
-    const measuredAtMs = nowMs - floats[word + ageWord]! - extraAgeMs;
-    const bytes = new Uint8Array(ints.buffer, ints.byteOffset + word * 8, 24);
-    const target = targetText(bytes.subarray(reportOffset.podKey), port);
-    const epoch = floats[word + epochWord]!;
-    const seq = floats[word + seqWord]!;
+    const measuredAtMs = nowMs - reportAgeMsAt(floats, word) - extraAgeMs;
+    const keyAt = ints.byteOffset + reportKeyByte(word);
+    const target = targetText(new Uint8Array(ints.buffer, keyAt, podKeyBytes), port);
+    const epoch = reportEpochAt(floats, word);
+    const seq = reportSeqAt(floats, word);
     if (this.#tombstones.admit(target, epoch, seq, nowMs, extraAgeMs) >= verdict.duplicate) {
       this.#counters.withdrawnReports++;
       return;
     }
-    const failed = ((ints[word * 2 + reasonInt] ?? 0) & 0xff) !== 0;
+    const failed = reportReasonAt(ints, word) !== reason.ok;
     // A failed scrape tells of a living pod, however old the last numbers are.
     if (!failed && nowMs - measuredAtMs > this.#expireAfterMs) {
       this.#counters.expiredReports++;
@@ -232,7 +248,7 @@ export class Fleet {
     }
     this.#counters.appliedReports++;
     this.#writer.storeReport(slot, floats, ints, word, nowMs, measuredAtMs);
-    this.#slotByTarget.set(ints, word * 2 + keyInt, port, slot);
+    this.#slotByTarget.set(ints, reportKeyInt(word), port, slot);
     const early = this.#early.take(target);
     if (early !== undefined) this.#storeAttributes(slot, early);
   }
@@ -243,9 +259,9 @@ export class Fleet {
     const at = slot * bodyWords;
     if (bodyInts[at * 2 + bodyInt.attributesVersion] === 0) return true;
     const record = slot * attributesSlotBytes + 8;
-    const knownEpoch = attributeView.getFloat64(record + 24, true);
-    if (epoch === knownEpoch) return revision > attributeView.getFloat64(record + 32, true);
-    return epoch > knownEpoch || epoch === bodyFloats[at + bodyWord.report + epochWord];
+    const knownEpoch = recordEpochAt(attributeView, record);
+    if (epoch === knownEpoch) return revision > recordPositionAt(attributeView, record);
+    return epoch > knownEpoch || epoch === reportEpochAt(bodyFloats, reportWordOf(slot));
   }
 
   #storeAttributes(slot: number, record: Uint8Array): void {
@@ -262,15 +278,15 @@ export class Fleet {
 
   #release(slot: number, port: number): void {
     const ints = this.#writer.memory.bodyInts;
-    this.#slotByTarget.delete(ints, slot * bodyWords * 2 + bodyKeyInt, port);
+    this.#slotByTarget.delete(ints, reportKeyInt(reportWordOf(slot)), port);
     this.#ranks?.delete(slot);
     this.#writer.free(slot);
   }
 
   #targetOf(slot: number, port: number): string {
-    const key = new Uint8Array(16);
+    const key = new Uint8Array(podKeyBytes);
     const ints = new Int32Array(key.buffer);
-    const from = slot * bodyWords * 2 + bodyKeyInt;
+    const from = reportKeyInt(reportWordOf(slot));
     for (let i = 0; i < 4; i++) ints[i] = this.#writer.memory.bodyInts[from + i]!;
     return targetText(key, port);
   }
@@ -279,11 +295,19 @@ export class Fleet {
     const ints = this.#writer.memory.bodyInts;
     for (let slot = 0; slot < this.#writer.slots; slot++) {
       if (!this.#writer.isUsed(slot)) continue;
-      const at = slot * bodyWords * 2;
-      const port = ints[at + bodyInt.report + portInt]! & 0xffff;
-      this.#slotByTarget.set(ints, at + bodyKeyInt, port, slot);
+      const word = reportWordOf(slot);
+      this.#slotByTarget.set(ints, reportKeyInt(word), reportPortAt(ints, word), slot);
     }
   }
+}
+
+function viewOf(record: Uint8Array): DataView {
+  return new DataView(record.buffer, record.byteOffset, record.length);
+}
+
+/** Where a slot's report begins among the words of the bodies. */
+function reportWordOf(slot: number): number {
+  return slot * bodyWords + bodyWord.report;
 }
 
 const keyScratch = new Int32Array(4);

@@ -1,10 +1,12 @@
 /** Frames, ages, silence and stalls. */
+
+import { slotState } from '@leadsman/view/endpoint-json';
+import { feedState } from '@leadsman/view/layout';
+import { staleAfterMsDefault } from '@leadsman/view/trust';
+import { ViewWriter } from '@leadsman/view/writer';
 import { reason } from '@leadsman/wire';
 import { expect, test } from 'vitest';
 import { goneRecord, reportRecord, SampleSender } from '../sample-frame.ts';
-import { endpointState, staleAfterMsDefault, stateOf } from '../view/endpoint-state.ts';
-import { feedState } from '../view/layout.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { setup } from './fleet.fixture.ts';
 import { FrameIngest } from './frame-ingest.ts';
 
@@ -22,17 +24,17 @@ test('numbers that were flattering once are stale when their pod falls silent', 
   fleet.pass(staleAfterMsDefault + 100, feedState.disconnected);
   fleet.report({ uid: 'pod-2', value: 3 });
   const state = (uid: string) =>
-    stateOf(fleet.reader, fleet.slot(uid), fleet.nowMs, staleAfterMsDefault);
-  expect(state('pod-1')).toBe(endpointState.stale);
-  expect(state('pod-2')).toBe(endpointState.fresh);
-}); // C10
+    slotState(fleet.reader, fleet.slot(uid), fleet.nowMs, staleAfterMsDefault);
+  expect(state('pod-1')).toBe('stale');
+  expect(state('pod-2')).toBe('fresh');
+});
 
 test('states: never scraped is unknown, claimed work without progress is suspect', () => {
   const fleet = setup();
   fleet.report({ uid: 'pod-1', value: Number.NaN, reason: reason.pending });
   fleet.report({ uid: 'pod-2', flags: 2 });
-  expect(stateOf(fleet.reader, fleet.slot('pod-1'), 0, 2_000)).toBe(endpointState.unknown);
-  expect(stateOf(fleet.reader, fleet.slot('pod-2'), 0, 2_000)).toBe(endpointState.suspect);
+  expect(slotState(fleet.reader, fleet.slot('pod-1'), 0, 2_000)).toBe('unknown');
+  expect(slotState(fleet.reader, fleet.slot('pod-2'), 0, 2_000)).toBe('suspect');
 });
 
 test('endpoints do not expire while the feed is cut: silence says nothing about them', () => {
@@ -62,8 +64,8 @@ test('sender clocks that are wrong by ten minutes either way change no age', () 
     fleet.report({ uid: `pod${wrongMs}`, epoch, ageMs: 30 });
     const slot = fleet.slot(`pod${wrongMs}`);
     expect(fleet.nowMs - fleet.reader.measuredAtMs(slot)).toBe(30);
-    expect(stateOf(fleet.reader, slot, fleet.nowMs + 1_000, 2_000)).toBe('fresh');
-    expect(stateOf(fleet.reader, slot, fleet.nowMs + 2_000, 2_000)).toBe('stale');
+    expect(slotState(fleet.reader, slot, fleet.nowMs + 1_000, 2_000)).toBe('fresh');
+    expect(slotState(fleet.reader, slot, fleet.nowMs + 2_000, 2_000)).toBe('stale');
   }
 });
 

@@ -10,9 +10,9 @@
  * here: a transport that falls behind drops what waited too long, cheaper than reading it.
  */
 import { StallGuard } from '@leadsman/service';
+import { type FeedState, feedState } from '@leadsman/view/layout';
+import type { ViewWriter } from '@leadsman/view/writer';
 import { FrameReader, recordType, WireError } from '@leadsman/wire';
-import { type FeedState, feedState } from '../view/layout.ts';
-import type { ViewWriter } from '../view/view-writer.ts';
 import type { Departures } from '../watch/departures.ts';
 import { createIngestCounters, type IngestCounters } from './counters.ts';
 import { ExpiryGuard } from './expiry-guard.ts';
@@ -39,7 +39,6 @@ export class FrameIngest {
   readonly #senders: SenderTable;
   readonly #stall: StallGuard;
   readonly #expiry: ExpiryGuard;
-  #ints = new Int32Array(this.#reader.bytes.buffer);
 
   constructor(options: FrameIngestOptions) {
     this.#writer = options.writer;
@@ -89,12 +88,11 @@ export class FrameIngest {
     }
     counters.unknownRecords += reader.unknownRecords;
     this.#senders.observe(reader, nowMs);
-    if (this.#ints.buffer !== reader.bytes.buffer) this.#ints = new Int32Array(reader.bytes.buffer);
     // What waited while this thread stood still, waited on its way too.
     const extraAgeMs = Math.max(waitedMs, this.#stall.extraAgeMs(nowMs));
     while (reader.next()) {
       if (reader.type === recordType.report) {
-        this.#fleet.report(reader.words, this.#ints, reader.offset / 8, nowMs, extraAgeMs);
+        this.#fleet.report(reader.words, reader.ints, reader.offset / 8, nowMs, extraAgeMs);
         continue;
       }
       const record = reader.bytes.subarray(reader.offset, reader.offset + reader.length);

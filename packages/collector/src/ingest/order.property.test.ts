@@ -1,10 +1,10 @@
+import { createView } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
+import { ViewWriter } from '@leadsman/view/writer';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { goneRecord, reportRecord, SampleSender } from '../sample-frame.ts';
-import { createView } from '../view/layout.ts';
-import { ViewReader } from '../view/view-reader.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { FrameIngest } from './frame-ingest.ts';
 
 const uids = ['pod-a', 'pod-b', 'pod-c'];

@@ -6,7 +6,7 @@
  * Only consulted for endpoints without a slot, so the text made of a key costs nothing in steady
  * state.
  */
-import { compareOrder, type Verdict, verdict } from './order.ts';
+import { compareOrder, type Verdict, verdict } from '@leadsman/wire';
 
 /** As long as a sender may be idle: after that nothing late is on its way. */
 export const tombstoneMs = 60_000;

@@ -1,9 +1,9 @@
 /** Flags and variables of the collector service. */
-import { adminOptions, natsOptions } from '@leadsman/service';
+import { adminOptions, callerOptions, listenerProblem, natsOptions } from '@leadsman/service';
+import { slotsLimit } from '@leadsman/view/layout';
+import { staleAfterMsDefault } from '@leadsman/view/trust';
 import { z } from 'zod';
 import { expireAfterMsDefault } from '../ingest/fleet.ts';
-import { staleAfterMsDefault } from '../view/endpoint-state.ts';
-import { slotsLimit } from '../view/layout.ts';
 
 const milliseconds = (least: number, most: number) => z.number().int().min(least).max(most);
 
@@ -27,6 +27,9 @@ export const collectorConfigShape = z
     grpcTlsKeyFile: z.string().default('').describe('Key of the certificate.'),
     grpcTlsClientCaFile: z.string().default('').describe('Clients must show a certificate of it.'),
 
+    ...callerOptions,
+    kubeconfig: z.string().default('').describe('Kubeconfig file; empty: in-cluster account.'),
+
     endpointsMax: z
       .number()
       .int()
@@ -49,9 +52,19 @@ export const collectorConfigShape = z
       .default(false)
       .describe('Show gauges of every endpoint on /metrics (about 6 series each).'),
   })
-  .refine((config) => (config.grpcTlsCertFile === '') === (config.grpcTlsKeyFile === ''), {
-    path: ['grpcTlsKeyFile'],
-    message: 'a certificate and its key go together',
+  .superRefine((config, context) => {
+    const message = listenerProblem({
+      certFile: config.grpcTlsCertFile,
+      keyFile: config.grpcTlsKeyFile,
+      clientCaFile: config.grpcTlsClientCaFile,
+      tokenFile: config.callerTokenFile,
+      tokenAudience: config.callerTokenAudience,
+    });
+    if (message !== '') context.addIssue({ code: 'custom', path: ['grpcTlsKeyFile'], message });
+  })
+  .refine((config) => config.expireAfterMs >= config.staleAfterMs, {
+    path: ['expireAfterMs'],
+    message: 'endpoints would leave before they are stale: raise it above --stale-after-ms',
   });
 
 export type CollectorConfig = Readonly<z.output<typeof collectorConfigShape>>;

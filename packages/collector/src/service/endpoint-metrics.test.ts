@@ -1,10 +1,10 @@
+import { createView, feedState } from '@leadsman/view/layout';
+import { ViewWriter } from '@leadsman/view/writer';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { FrameIngest } from '../ingest/frame-ingest.ts';
 import { attributesRecord, goneRecord, reportRecord, SampleSender } from '../sample-frame.ts';
-import { createView, feedState } from '../view/layout.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { registerEndpointMetrics } from './endpoint-metrics.ts';
 
 test('series of 5,000 short-lived pods are gone within a minute of their last report', async () => {
@@ -31,7 +31,7 @@ test('series of 5,000 short-lived pods are gone within a minute of their last re
     ingest.tick(nowMs, feedState.synced);
   }
   expect(await series()).toBe(0);
-}); // C41
+});
 
 test('a number that is unknown has no sample, and a pod without a name goes by its UID', async () => {
   const view = createView({ slotsMax: 4 });

@@ -9,10 +9,11 @@
  * `uid` and `port` identify a slot of the view, so a series is always of one incarnation: a pod of
  * a StatefulSet comes back under its old name while the former one may still await its expiry.
  */
+
+import { slotState } from '@leadsman/view/endpoint-json';
+import { ViewReader } from '@leadsman/view/reader';
 import { metric } from '@leadsman/wire';
 import { Gauge, type Registry } from 'prom-client';
-import { stateOf } from '../view/endpoint-state.ts';
-import { ViewReader } from '../view/view-reader.ts';
 
 const labelNames = ['namespace', 'pod', 'uid', 'port'] as const;
 type Labels = Record<(typeof labelNames)[number], string | number>;
@@ -25,7 +26,7 @@ const shown: readonly [number, string, string][] = [
 ];
 
 export interface EndpointMetricsOptions {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   staleAfterMs: number;
   nowMs: () => number;
 }
@@ -69,13 +70,13 @@ export function registerEndpointMetrics(
   });
   new Gauge({
     name: 'leadsman_endpoint_state',
-    help: '1 for the state of the endpoint: fresh, stale, unknown or suspect.',
+    help: '1 for the state of the endpoint: fresh, stale, unknown, suspect or sleeping.',
     labelNames: [...labelNames, 'state'],
     registers: [registry],
     collect() {
       this.reset();
       each((slot, labels) => {
-        this.set({ ...labels, state: stateOf(reader, slot, nowMs(), staleAfterMs) }, 1);
+        this.set({ ...labels, state: slotState(reader, slot, nowMs(), staleAfterMs) }, 1);
       });
     },
   });

@@ -1,10 +1,10 @@
+import type { EndpointJson } from '@leadsman/view/endpoint-json';
+import { createView } from '@leadsman/view/layout';
+import { ViewWriter } from '@leadsman/view/writer';
 import Fastify from 'fastify';
 import { expect, test } from 'vitest';
 import { FrameIngest } from '../ingest/frame-ingest.ts';
 import { goneRecord, ranksRecord, reportRecord, SampleSender } from '../sample-frame.ts';
-import type { EndpointJson } from '../view/endpoint-json.ts';
-import { createView } from '../view/layout.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { addEndpointsRoute } from './endpoints-route.ts';
 
 test('an endpoint is never shown with the ranks of another that took its slot meanwhile', async () => {

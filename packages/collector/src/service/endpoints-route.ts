@@ -7,13 +7,13 @@
  */
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { endpointJson } from '@leadsman/view/endpoint-json';
+import { ViewReader } from '@leadsman/view/reader';
 import { decodeRanks, podKeyText } from '@leadsman/wire';
 import type { FastifyInstance } from 'fastify';
-import { endpointJson } from '../view/endpoint-json.ts';
-import { ViewReader } from '../view/view-reader.ts';
 
 export interface EndpointsRouteOptions {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   staleAfterMs: number;
   nowMs: () => number;
   feed: () => string;

@@ -11,14 +11,14 @@ import {
   type NatsServer,
   waitUntil,
 } from '@leadsman/testing';
+import type { EndpointJson } from '@leadsman/view/endpoint-json';
+import { createView } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
+import { ViewWriter } from '@leadsman/view/writer';
 import { allFramesSubject, nodeFramesSubject } from '@leadsman/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { FrameIngest } from '../ingest/frame-ingest.ts';
 import { reportRecord, SampleSender } from '../sample-frame.ts';
-import type { EndpointJson } from '../view/endpoint-json.ts';
-import { createView } from '../view/layout.ts';
-import { ViewReader } from '../view/view-reader.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { collectorConfigShape } from './config.ts';
 import { startCollector } from './start-collector.ts';
 
@@ -98,7 +98,7 @@ test('a dead broker ages the view, empties nothing, and what was said meanwhile 
   nats = await launchNats({ port });
   await waitUntil(async () => (await states()) === 'fresh,fresh,fresh,fresh', { what: 'a return' });
   for (const { sentMs } of await shown(adminAddress)) expect(sentMs).toBeGreaterThan(restartedMs);
-}); // C35
+});
 
 test('a collector that stands still delays no other, and is up to date after it wakes', async () => {
   const launch = async (name: string) => {
@@ -149,7 +149,7 @@ test('a collector that stands still delays no other, and is up to date after it 
       ),
     { what: 'the woken collector to show what was said since' },
   );
-}); // C34
+});
 
 test('a collector whose user may not subscribe is not ready, and says why', async () => {
   const { client: port } = nats.ports;
@@ -210,14 +210,15 @@ test('a handler slower than its input drops what waited, and the view stays youn
   const agent = await launchAgentProcess(nats.url);
   stops.push(agent);
   const memory = process.memoryUsage().rss;
-  // At the measured rates some 6 s of overload; without bounds the lag would be as long.
+  const sinceMs = monotonicMs();
   await waitUntil(() => link.counters.droppedLate > 800, {
     what: 'late frames to be dropped',
     deadlineMs: 40_000,
   });
-  expect(Math.max(...lags.slice(-20))).toBeLessThan(3_000);
+  // Without bounds what is handled now would have waited for nearly all of the overload.
+  expect(Math.max(...lags.slice(-20))).toBeLessThan((monotonicMs() - sinceMs) / 2);
   expect(process.memoryUsage().rss - memory).toBeLessThan(64e6);
-}); // C34
+});
 
 /** The agent in its own process, as this one's event loop is kept busy on purpose. */
 async function launchAgentProcess(url: string): Promise<() => Promise<unknown>> {

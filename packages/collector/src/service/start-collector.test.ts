@@ -1,6 +1,7 @@
 import { grpcSink } from '@leadsman/link';
 import { createLogger, readConfig } from '@leadsman/service';
 import { waitUntil } from '@leadsman/testing';
+import type { EndpointJson } from '@leadsman/view/endpoint-json';
 import { podKeyFromUid, podKeyText, reason } from '@leadsman/wire';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -11,7 +12,6 @@ import {
   type SampleRecord,
   SampleSender,
 } from '../sample-frame.ts';
-import type { EndpointJson } from '../view/endpoint-json.ts';
 import { collectorConfigShape } from './config.ts';
 import { type CollectorService, startCollector } from './start-collector.ts';
 

@@ -7,12 +7,12 @@
 import { randomBytes } from 'node:crypto';
 import { natsOptionsFrom } from '@leadsman/link';
 import { createAdmin, type Logger, monotonicMs, registerReadCounters } from '@leadsman/service';
+import { createView, type FeedState, feedState } from '@leadsman/view/layout';
 import { formatHostPort } from '@leadsman/wire';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
-import { CollectorCore } from '../collector-core.ts';
+import { CollectorCore } from '../core/collector-core.ts';
+import { registerCollectorMetrics } from '../core/metrics.ts';
 import type { FeedConfig } from '../feed/feed-config.ts';
-import { registerCollectorMetrics } from '../metrics.ts';
-import { createView, type FeedState, feedState } from '../view/layout.ts';
 import { Departures } from '../watch/departures.ts';
 import { WatchServer } from '../watch/watch-server.ts';
 import type { CollectorConfig } from './config.ts';
@@ -34,10 +34,13 @@ const feedText: Record<FeedState, string> = {
   [feedState.synced]: 'synced',
 };
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Starts all parts; rejects when a port cannot be had. */
 export async function startCollector(
   config: CollectorConfig,
   logger: Logger,
+  env: Environment = {},
 ): Promise<CollectorService> {
   const view = createView({ slotsMax: config.endpointsMax });
   const departures = new Departures(config.endpointsMax);
@@ -54,7 +57,7 @@ export async function startCollector(
   const core = new CollectorCore(
     {
       view,
-      feed: feedConfigOf(config),
+      feed: feedConfigOf(config, env),
       expireAfterMs: config.expireAfterMs,
       keepRanks: true,
       departures,
@@ -115,7 +118,7 @@ export async function startCollector(
   return service;
 }
 
-function feedConfigOf(config: CollectorConfig): FeedConfig {
+function feedConfigOf(config: CollectorConfig, env: Environment): FeedConfig {
   const feed: FeedConfig = {
     name: 'collector',
     direct: { host: config.grpcHost, port: config.grpcPort },
@@ -124,8 +127,12 @@ function feedConfigOf(config: CollectorConfig): FeedConfig {
     feed.direct.tls = {
       certFile: config.grpcTlsCertFile,
       keyFile: config.grpcTlsKeyFile,
-      clientCaFile: config.grpcTlsClientCaFile,
+      caFile: config.grpcTlsClientCaFile,
     };
+  }
+  const { callerTokenFile: file, callerTokenAudience: audience, kubeconfig } = config;
+  if (feed.direct !== undefined && (file !== '' || audience !== '')) {
+    feed.direct.tokens = { file, audience, kubeconfigFile: kubeconfig, env };
   }
   if (config.natsUrl.length > 0) {
     const options = natsOptionsFrom(config, 'leadsman-collector');

@@ -11,33 +11,34 @@
  * {@link tellNewcomersMs} although it was not there. The records carry the order of the withdrawal
  * itself, so a watcher that knows something newer takes no notice.
  *
- * Bounded by `max`; a watcher that misses more than that has the rest expire. 48 bytes each, used
+ * Bounded by `max`; a watcher that misses more than that has the rest expire. 44 bytes each, used
  * by the system only where written.
  */
-import { goneBytes } from '@leadsman/wire';
+import { encodeGone } from '@leadsman/wire';
 
 /** As long as notes about endpoints that left are kept (ingest/tombstones.ts). */
 export const tellNewcomersMs = 60_000;
 
-const recordWords = goneBytes / 4;
-const epochByte = 24;
-const seqByte = 32;
+const keyWords = 4;
 
 export class Departures {
   readonly #max: number;
-  /** Records as on the wire, one behind the other, and the same bytes as words. */
-  readonly #bytes: Uint8Array;
-  readonly #view: DataView;
+  /** Pod keys, {@link keyWords} each. */
   readonly words: Int32Array;
+  readonly #keys: Uint8Array;
+  readonly #ports: Int32Array;
+  readonly #epochs: Float64Array;
+  readonly #seqs: Float64Array;
   readonly #leftAtMs: Float64Array;
   #count = 0;
 
   constructor(max: number) {
-    const buffer = new ArrayBuffer(max * goneBytes);
     this.#max = max;
-    this.#bytes = new Uint8Array(buffer);
-    this.#view = new DataView(buffer);
-    this.words = new Int32Array(buffer);
+    this.words = new Int32Array(max * keyWords);
+    this.#keys = new Uint8Array(this.words.buffer);
+    this.#ports = new Int32Array(max);
+    this.#epochs = new Float64Array(max);
+    this.#seqs = new Float64Array(max);
     this.#leftAtMs = new Float64Array(max);
   }
 
@@ -61,10 +62,10 @@ export class Departures {
     nowMs: number,
   ): void {
     const at = this.#count % this.#max;
-    for (let i = 0; i < 4; i++) this.words[at * recordWords + i] = words[key + i]!;
-    this.words[at * recordWords + 4] = port;
-    this.#view.setFloat64(at * goneBytes + epochByte, epoch, true);
-    this.#view.setFloat64(at * goneBytes + seqByte, seq, true);
+    for (let i = 0; i < keyWords; i++) this.words[at * keyWords + i] = words[key + i]!;
+    this.#ports[at] = port;
+    this.#epochs[at] = epoch;
+    this.#seqs[at] = seq;
     this.#leftAtMs[at] = nowMs;
     this.#count++;
   }
@@ -76,18 +77,24 @@ export class Departures {
     return number;
   }
 
-  /** The `gone` record of a kept number, valid until the next {@link add}. */
+  /** The `gone` record of a kept number. */
   record(number: number): Uint8Array {
-    const from = (number % this.#max) * goneBytes;
-    return this.#bytes.subarray(from, from + goneBytes);
+    const at = number % this.#max;
+    const key = at * keyWords * 4;
+    return encodeGone({
+      podKey: this.#keys.subarray(key, key + keyWords * 4),
+      port: this.#ports[at]!,
+      epoch: this.#epochs[at]!,
+      seq: this.#seqs[at]!,
+    });
   }
 
   /** Where in {@link words} the pod key of a kept number begins. */
   keyAt(number: number): number {
-    return (number % this.#max) * recordWords;
+    return (number % this.#max) * keyWords;
   }
 
   port(number: number): number {
-    return this.words[this.keyAt(number) + 4]! & 0xffff;
+    return this.#ports[number % this.#max]!;
   }
 }

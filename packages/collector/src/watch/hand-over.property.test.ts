@@ -1,14 +1,14 @@
 import { EventEmitter } from 'node:events';
 import type { WatchCall } from '@leadsman/link';
+import { createView, feedState } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
+import { ViewWriter } from '@leadsman/view/writer';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { expireAfterMsDefault } from '../ingest/fleet.ts';
 import { FrameIngest } from '../ingest/frame-ingest.ts';
 import { attributesRecord, goneRecord, reportRecord, SampleSender } from '../sample-frame.ts';
-import { createView, feedState } from '../view/layout.ts';
-import { ViewReader } from '../view/view-reader.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { Departures } from './departures.ts';
 import { WatchGroup } from './watch-group.ts';
 

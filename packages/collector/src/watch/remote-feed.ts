@@ -11,28 +11,27 @@
  * their ages include the time they were held by the collector. What an older replica lacks simply
  * comes with the next one's keyframe, and what has left by then is told before it.
  */
-import { Client, type ClientReadableStream } from '@grpc/grpc-js';
+import { Client, type ClientReadableStream, type Metadata } from '@grpc/grpc-js';
 import {
-  Backoff,
-  clientCredentials,
+  ClientTls,
+  type CollectorAccess,
   type FrameHandler,
   type FrameSource,
-  type GrpcClientTls,
   type LinkLogger,
   type LookupAll,
   lookupAll,
   parseTarget,
-  pause,
   type Replica,
   resolveTargets,
   type Target,
   watchMethod,
 } from '@leadsman/link';
+import { Backoff, pause } from '@leadsman/service';
 import { frameBytesMax, keyframeIntervalMs } from '@leadsman/wire';
 
 export interface RemoteFeedOptions {
   targets: readonly string[];
-  tls?: GrpcClientTls;
+  tls?: CollectorAccess;
   name: string;
   intervalMs: number;
   logger: LinkLogger;
@@ -56,6 +55,7 @@ export class RemoteFeed implements FrameSource {
   readonly counters: RemoteFeedCounters = { failovers: 0, connectErrors: 0 };
   readonly #options: RemoteFeedOptions;
   readonly #targets: Target[];
+  readonly #tls: ClientTls;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
   #connected = false;
@@ -65,6 +65,7 @@ export class RemoteFeed implements FrameSource {
   /** Throws RangeError on a malformed target. */
   constructor(options: RemoteFeedOptions) {
     this.#options = options;
+    this.#tls = new ClientTls(options.tls, options.logger);
     this.#targets = options.targets.map(parseTarget);
     this.#backoff = new Backoff({ firstMs: 50, maxMs: 1_000, random: options.random });
   }
@@ -123,18 +124,21 @@ export class RemoteFeed implements FrameSource {
 
   /** Follows one replica to its end; `true` when it brought at least one frame. */
   async #watch(replica: Replica, onFrame: FrameHandler): Promise<boolean> {
-    const { tls, logger, name, intervalMs, nowMs } = this.#options;
+    const tls = this.#tls;
+    const { logger, name, intervalMs, nowMs } = this.#options;
     let client: Client;
+    let metadata: Metadata;
     try {
-      client = new Client(replica.address, await clientCredentials(tls), {
+      metadata = await tls.metadata();
+      client = new Client(replica.address, await tls.credentials(), {
         'grpc.use_local_subchannel_pool': 1,
         'grpc.enable_retries': 0,
         'grpc.default_authority': replica.serverName,
         'grpc.max_receive_message_length': frameBytesMax + 64,
-        ...(tls?.caFile ? { 'grpc.ssl_target_name_override': replica.serverName } : {}),
+        ...(tls.secured ? { 'grpc.ssl_target_name_override': replica.serverName } : {}),
       });
     } catch (error) {
-      logger.warn({ err: error }, 'collector TLS files cannot be used');
+      logger.warn({ err: error }, 'TLS or token files for collectors cannot be used');
       return false;
     }
     const call: ClientReadableStream<Uint8Array> = client.makeServerStreamRequest(
@@ -142,6 +146,7 @@ export class RemoteFeed implements FrameSource {
       watchMethod.requestSerialize,
       watchMethod.responseDeserialize,
       { name, intervalMs },
+      metadata,
     );
     const openedMs = nowMs();
     let heardMs = Number.NaN;

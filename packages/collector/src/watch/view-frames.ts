@@ -12,18 +12,19 @@
  * Frames for all watchers are numbered one after the other. Those made for some (a newcomer, one
  * that fell behind) carry the latest of these numbers, so that nobody counts a loss that was none.
  *
- * Cost per changed endpoint: two copies of 256 bytes. Rank numbers are not passed on: they are for
+ * Cost per changed endpoint: two copies of a report. Rank numbers are not passed on: they are for
  * people, who ask the collector itself.
  */
+
+import type { ViewReader } from '@leadsman/view/reader';
 import {
+  type FrameKind,
   type FrameSender,
   FrameWriter,
   frameKind,
-  frameOffset,
-  goneBytes,
+  labelFrame,
   recordType,
 } from '@leadsman/wire';
-import type { ViewReader } from '../view/view-reader.ts';
 import type { Departures } from './departures.ts';
 
 /** A frame that leaves a socket within a few ms even at 1 Gbit/s. */
@@ -89,7 +90,7 @@ export class ViewFrames {
     for (let n = Math.max(from, departures.oldest); n < departures.count; n++) {
       const key = departures.keyAt(n);
       if (this.#reader.knows(departures.words, key, departures.port(n))) continue;
-      this.#append(recordType.gone, departures.record(n), goneBytes);
+      this.#append(recordType.gone, departures.record(n));
     }
   }
 
@@ -124,27 +125,23 @@ export class ViewFrames {
 
   #attributes(slot: number): void {
     const record = this.#reader.attributesRecord(slot);
-    if (record !== undefined) this.#append(recordType.attributes, record, record.length);
+    if (record !== undefined) this.#append(recordType.attributes, record);
   }
 
-  #append(type: number, payload: Uint8Array, bytes: number): void {
-    if (this.#writer.append(type, payload) || !this.#writer.fits(bytes)) return;
+  #append(type: number, payload: Uint8Array): void {
+    if (this.#writer.append(type, payload) || !this.#writer.fits(payload.length)) return;
     this.#frames.push(this.#writer.finish());
     this.#writer.append(type, payload);
   }
 
   /** Ends the open frame, numbers all of them and marks them as parts of one whole. */
-  #finish(kind: number, forAll: boolean): Uint8Array[] {
+  #finish(kind: FrameKind, forAll: boolean): Uint8Array[] {
     if (this.#writer.records > 0) this.#frames.push(this.#writer.finish());
     const frames = this.#frames;
     this.#frames = [];
     for (const [part, frame] of frames.entries()) {
-      const view = new DataView(frame.buffer, frame.byteOffset, frame.length);
       if (forAll) this.#seq++;
-      view.setUint8(frameOffset.kind, kind);
-      view.setFloat64(frameOffset.seq, this.#seq, true);
-      view.setUint16(frameOffset.part, part, true);
-      view.setUint16(frameOffset.parts, frames.length, true);
+      labelFrame(frame, { kind, seq: this.#seq, part, parts: frames.length });
     }
     return frames;
   }

@@ -1,12 +1,12 @@
 import { EventEmitter } from 'node:events';
 import type { WatchCall } from '@leadsman/link';
+import { createView } from '@leadsman/view/layout';
+import { ViewReader } from '@leadsman/view/reader';
+import { ViewWriter } from '@leadsman/view/writer';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { expect, test } from 'vitest';
 import { FrameIngest } from '../ingest/frame-ingest.ts';
 import { goneRecord, reportRecord, SampleSender } from '../sample-frame.ts';
-import { createView } from '../view/layout.ts';
-import { ViewReader } from '../view/view-reader.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { Departures } from './departures.ts';
 import { WatchGroup } from './watch-group.ts';
 

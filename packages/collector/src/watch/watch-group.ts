@@ -12,8 +12,8 @@
  * may not have found this replica yet.
  */
 import type { WatchCall } from '@leadsman/link';
+import { ViewReader } from '@leadsman/view/reader';
 import { type FrameSender, keyframeIntervalMs } from '@leadsman/wire';
-import { ViewReader } from '../view/view-reader.ts';
 import { type Departures, tellNewcomersMs } from './departures.ts';
 import { ViewFrames } from './view-frames.ts';
 
@@ -27,7 +27,7 @@ export interface WatchCounters {
 }
 
 export interface WatchGroupOptions {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   /** Noted by the ingest of the view, in this thread. */
   departures: Departures;
   sender: FrameSender;

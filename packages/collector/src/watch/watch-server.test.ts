@@ -2,9 +2,9 @@ import { EventEmitter } from 'node:events';
 import type { WatchCall } from '@leadsman/link';
 import { monotonicMs } from '@leadsman/service';
 import { waitUntil } from '@leadsman/testing';
+import { createView } from '@leadsman/view/layout';
+import { ViewWriter } from '@leadsman/view/writer';
 import { afterEach, expect, test } from 'vitest';
-import { createView } from '../view/layout.ts';
-import { ViewWriter } from '../view/view-writer.ts';
 import { Departures } from './departures.ts';
 import { WatchServer } from './watch-server.ts';
 

@@ -12,7 +12,7 @@ import type { Departures } from './departures.ts';
 import { type WatchCounters, WatchGroup } from './watch-group.ts';
 
 export interface WatchServerOptions {
-  view: SharedArrayBuffer;
+  view: ArrayBufferLike;
   /** Who left the view, noted by the ingest that fills it. */
   departures: Departures;
   /** Distance of two frames for watchers that leave it to us, ms. */

@@ -50,13 +50,14 @@ describe('a review', () => {
       patchType: 'JSONPatch',
     });
     expect(patchOf(body).map((step) => step.path)).toEqual([
+      '/metadata/labels/leadsman.dev~1sidecar',
       '/metadata/annotations/leadsman.dev~1injected',
       '/spec/initContainers',
     ]);
   });
 
   it('of a pod that a pool selects adds it with the ports of the pool', () => {
-    const [, step] = patchOf(requestOf(podWith({ app: 'llm' })));
+    const [, , step] = patchOf(requestOf(podWith({ app: 'llm' })));
     expect(JSON.stringify(step?.value)).toContain('"LEADSMAN_ENGINE_PORTS","value":"9000"');
   });
 

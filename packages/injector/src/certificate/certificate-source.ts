@@ -1,8 +1,9 @@
 /** Where the webhook's server certificate comes from: its own management, or files. */
 
+/** PEM texts. Files are checked to hold both before they are served. */
 export interface ServedCertificate {
-  readonly cert: string;
-  readonly key: string;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
 }
 
 export interface CertificateSource {

@@ -55,7 +55,7 @@ export class ManagedCertificate implements CertificateSource {
   readonly #secret: Reflector<SecretContent>;
   readonly #webhook: Reflector<Bundles>;
   #use: (certificate: ServedCertificate) => void = () => {};
-  #current: ServedCertificate | undefined;
+  #current: { readonly cert: string; readonly key: string } | undefined;
   #problem = 'no certificate yet';
   #working: Promise<void> = Promise.resolve();
   #looking: NodeJS.Timeout | undefined;

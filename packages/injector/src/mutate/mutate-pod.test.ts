@@ -101,12 +101,12 @@ describe('a model pod', () => {
       LEADSMAN_ENGINE_PORTS: '8000,8001',
       LEADSMAN_ENGINE_PATH: '/m',
       LEADSMAN_ENGINE: 'sglang',
-      LEADSMAN_TOKEN_FILE: '/secrets/api/token',
+      LEADSMAN_TOKEN_FILE: '/var/run/leadsman/token/token',
       LEADSMAN_NATS_URL: 'nats://nats:4222',
     });
     expect(sidecarOf(pod)[0]?.volumeMounts).toContainEqual({
       name: 'api',
-      mountPath: '/secrets/api',
+      mountPath: '/var/run/leadsman/token',
       readOnly: true,
     });
   });
@@ -143,6 +143,26 @@ describe('the environment of the sidecar', () => {
   });
 });
 
+describe('the port of the sidecar', () => {
+  const adminPort = (pod: Pod) => {
+    const [sidecar] = sidecarOf(inject(pod));
+    expect(envOf(inject(pod)).LEADSMAN_ADMIN_PORT).toBe(String(sidecar?.ports?.[0]?.containerPort));
+    return sidecar?.ports?.[0]?.containerPort;
+  };
+  const declares = (...ports: number[]) => [
+    { name: 'engine', ports: ports.map((containerPort) => ({ containerPort })) },
+  ];
+
+  it('is none that the pod’s own containers declare or its annotation names', () => {
+    expect(adminPort(modelPod())).toBe(9400);
+    expect(adminPort(modelPod({}, { containers: declares(9400, 9401) }))).toBe(9402);
+    const annotations = { 'leadsman.dev/port': '9400' };
+    expect(adminPort(modelPod({ metadata: { annotations } }))).toBe(9401);
+    const before = [{ name: 'mesh', ports: [{ containerPort: 9400 }] }];
+    expect(adminPort(modelPod({}, { initContainers: before }))).toBe(9401);
+  });
+});
+
 describe('a second call', () => {
   it('after other tools changed the pod adds nothing and undoes nothing', () => {
     const once = structuredClone(inject(modelPod()));
@@ -154,7 +174,7 @@ describe('a second call', () => {
     expect(twice).toMatchObject({ injected: false, reason: 'present' });
     expect(twice.pod).toEqual(once);
     expect(additions(once, twice.pod)).toEqual([]);
-  }); // C44
+  });
 
   it('gives the same pod for a sidecar that was written by hand', () => {
     const pod = modelPod({}, { containers: [{ name: 'leadsman-sidecar' }, { name: 'engine' }] });
@@ -164,13 +184,23 @@ describe('a second call', () => {
 
 describe('no sidecar for', () => {
   it.each([
-    ['a pod on the host network', modelPod({}, { hostNetwork: true }), 'host_network'], // C45
+    ['a pod on the host network', modelPod({}, { hostNetwork: true }), 'host_network'],
     [
       'a pod that refuses',
       modelPod({ metadata: { labels: { 'leadsman.dev/inject': 'false' } } }),
       'opted_out',
     ],
     ['a Windows pod', modelPod({}, { os: { name: 'windows' } }), 'windows'],
+    [
+      'a pod for Windows nodes',
+      modelPod({}, { nodeSelector: { 'kubernetes.io/os': 'windows' } }),
+      'windows',
+    ],
+    [
+      'the mirror of a static pod',
+      modelPod({ metadata: { annotations: { 'kubernetes.io/config.mirror': 'x' } } }),
+      'static',
+    ],
     ['a pod without containers', { metadata: {}, spec: {} }, 'no_container'],
     ['an empty object', {}, 'no_container'],
   ])('%s', (_, pod, reason) => {
@@ -183,6 +213,7 @@ describe('the patch', () => {
   it('only adds', () => {
     const pod = modelPod();
     expect(additions(pod, inject(pod)).map(({ op, path }) => `${op} ${path}`)).toEqual([
+      'add /metadata/labels/leadsman.dev~1sidecar',
       'add /metadata/annotations',
       'add /spec/initContainers/-',
       'add /spec/volumes/-',

@@ -7,9 +7,14 @@ import { injectLabel, podTarget, sidecarName } from '@leadsman/kube';
 import type { Pod, PodSpec } from './pod.ts';
 import { sidecarContainer, sidecarVolumes, type Target } from './sidecar-container.ts';
 import type { SidecarTemplate } from './sidecar-template.ts';
+import { tokenAccess } from './token-mount.ts';
+import { isForWindows } from './windows.ts';
 
 /** Tells people and dashboards that the sidecar came from here. */
 export const injectedAnnotation = 'leadsman.dev/injected';
+
+/** Label by which network policies know the pods that may feed numbers. */
+export const sidecarLabel = 'leadsman.dev/sidecar';
 
 export interface MutateOptions {
   readonly template: SidecarTemplate;
@@ -18,7 +23,16 @@ export interface MutateOptions {
 }
 
 /** Why a pod is left as it is; label values of a counter. */
-export type SkipReason = 'present' | 'opted_out' | 'host_network' | 'windows' | 'no_container';
+export type SkipReason =
+  | 'present'
+  | 'opted_out'
+  | 'host_network'
+  | 'windows'
+  | 'static'
+  | 'no_container';
+
+/** Of the object by which a kubelet shows a pod of its own: nothing is run from it. */
+const mirrorAnnotation = 'kubernetes.io/config.mirror';
 
 export type MutateResult =
   | { readonly injected: true; readonly pod: Pod; readonly faults: readonly string[] }
@@ -34,8 +48,14 @@ export function hasSidecar(spec: PodSpec | undefined): boolean {
 export function mutatePod(pod: Pod, options: MutateOptions): MutateResult {
   const skip = whyNot(pod);
   if (skip !== undefined) return { injected: false, pod, reason: skip };
-  const { faults, ...said } = podTarget(pod.metadata?.annotations);
-  const target: Target = { ...said, ports: portsOf(pod, said.ports, options.poolPorts ?? []) };
+  const { faults: misread, ...said } = podTarget(pod.metadata?.annotations);
+  const token = tokenAccess(pod, said.tokenFile);
+  const faults = token.fault === '' ? misread : [...misread, token.fault];
+  const target: Target = {
+    ...said,
+    tokenFile: token.file,
+    ports: portsOf(pod, said.ports, options.poolPorts ?? []),
+  };
   const spec = pod.spec ?? {};
   const known = new Set((spec.volumes ?? []).map((volume) => volume.name));
   const volumes = sidecarVolumes(options.template).filter((volume) => !known.has(volume.name));
@@ -46,6 +66,7 @@ export function mutatePod(pod: Pod, options: MutateOptions): MutateResult {
       ...pod,
       metadata: {
         ...pod.metadata,
+        labels: { ...pod.metadata?.labels, [sidecarLabel]: 'true' },
         annotations: { ...pod.metadata?.annotations, [injectedAnnotation]: 'sidecar' },
       },
       spec: {
@@ -53,7 +74,7 @@ export function mutatePod(pod: Pod, options: MutateOptions): MutateResult {
         // Last, so that downloads and the like run first and their order stays as it was.
         initContainers: [
           ...(spec.initContainers ?? []),
-          sidecarContainer(pod, options.template, target),
+          sidecarContainer(pod, options.template, target, token.mount),
         ],
         ...(volumes.length === 0 ? {} : { volumes: [...(spec.volumes ?? []), ...volumes] }),
       },
@@ -67,7 +88,8 @@ function whyNot(pod: Pod): SkipReason | undefined {
   // All host-network pods of a node share one port table: the sidecar's port would be taken by
   // the first. Such pods are scraped by the node agent instead.
   if (pod.spec?.hostNetwork === true) return 'host_network';
-  if (pod.spec?.os?.name === 'windows') return 'windows';
+  if (isForWindows(pod.spec)) return 'windows';
+  if (pod.metadata?.annotations?.[mirrorAnnotation] !== undefined) return 'static';
   return (pod.spec?.containers ?? []).length === 0 ? 'no_container' : undefined;
 }
 

@@ -8,9 +8,13 @@
  *   and the pod is unready while it restarts. What a hung sidecar costs is freshness only.
  * - Volumes of secrets are optional: a missing secret must not keep the pod from starting.
  * - A user id of its own where the pod runs as root: see sidecar-template.ts.
+ * - Nothing of a container's mounts but the volume and its sub-path: see token-mount.ts.
+ * - Bounds where the pod's other containers have them, none where the pod has: see sidecar-resources.ts.
+ * - A port that no container of the pod declares: the sidecar starts first and would take it away.
  */
 import { type PodTarget, sidecarName } from '@leadsman/kube';
 import type { Container, EnvVar, Pod, VolumeMount } from './pod.ts';
+import { sidecarResources } from './sidecar-resources.ts';
 import type { SidecarTemplate } from './sidecar-template.ts';
 
 /** Ports, path and the rest of what shall be scraped, after annotations and pools were read. */
@@ -31,18 +35,27 @@ const identity: readonly (readonly [string, string])[] = [
   ['LEADSMAN_HOST_IP', 'status.hostIP'],
 ];
 
-/** The sidecar of a pod. */
-export function sidecarContainer(pod: Pod, template: SidecarTemplate, target: Target): Container {
-  const mounts = volumeMounts(pod, template, target);
+/** How many ports are tried before the last one is taken whoever else has it. */
+const adminPortTries = 8;
+
+/** The sidecar of a pod; `tokenMount` is where its token file is. */
+export function sidecarContainer(
+  pod: Pod,
+  template: SidecarTemplate,
+  target: Target,
+  tokenMount: VolumeMount | undefined,
+): Container {
+  const mounts = volumeMounts(template, tokenMount);
+  const adminPort = freePort(pod, template.adminPort, target.ports);
   return {
     name: sidecarName,
     image: template.image,
     imagePullPolicy: template.imagePullPolicy,
     args: [...template.args],
     restartPolicy: 'Always',
-    env: environment(template, target),
-    ports: [{ name: 'leadsman', containerPort: template.adminPort, protocol: 'TCP' }],
-    resources: structuredClone(template.resources),
+    env: environment(template, adminPort, target),
+    ports: [{ name: 'leadsman', containerPort: adminPort, protocol: 'TCP' }],
+    resources: sidecarResources(pod, template),
     securityContext: securityContext(pod, template),
     terminationMessagePolicy: 'FallbackToLogsOnError',
     ...(mounts.length === 0 ? {} : { volumeMounts: mounts }),
@@ -64,7 +77,9 @@ export function sidecarVolumes(
         defaultMode: 0o444,
         // Optional as the whole is: the CA is there only where the servers' is not a public one.
         items: [
-          { key: 'nats.creds', path: 'nats.creds' },
+          ...(byPassword(template)
+            ? [{ key: 'password', path: 'password' }]
+            : [{ key: 'nats.creds', path: 'nats.creds' }]),
           { key: 'ca.crt', path: 'ca.crt' },
         ],
       },
@@ -72,14 +87,19 @@ export function sidecarVolumes(
   ];
 }
 
-function environment(template: SidecarTemplate, target: Target): EnvVar[] {
+/** A user's name in the environment: the Secret holds a password, else credentials (JWT and seed). */
+function byPassword(template: SidecarTemplate): boolean {
+  return (template.env.LEADSMAN_NATS_USER ?? '') !== '';
+}
+
+function environment(template: SidecarTemplate, adminPort: number, target: Target): EnvVar[] {
   // By name, so that a setting of the template takes the place of what is set here: the API server
   // refuses a name that is given twice wherever server-side apply owns the list.
   const settings = new Map<string, string>();
   const set = (name: string, value: string) => {
     if (value !== '') settings.set(name, value);
   };
-  set('LEADSMAN_ADMIN_PORT', String(template.adminPort));
+  set('LEADSMAN_ADMIN_PORT', String(adminPort));
   // Always said, because the kubelet describes the Services of a namespace by variables of such
   // names: beside a Service `leadsman-agent` this one would be a URL.
   set('LEADSMAN_AGENT_PORT', String(agentPortDefault));
@@ -89,7 +109,8 @@ function environment(template: SidecarTemplate, target: Target): EnvVar[] {
   set('LEADSMAN_ENGINE', target.engine);
   set('LEADSMAN_TOKEN_FILE', target.tokenFile);
   if (template.natsCredentialsSecret !== '') {
-    set('LEADSMAN_NATS_CREDS_FILE', `${natsFolder}/nats.creds`);
+    if (byPassword(template)) set('LEADSMAN_NATS_PASSWORD_FILE', `${natsFolder}/password`);
+    else set('LEADSMAN_NATS_CREDS_FILE', `${natsFolder}/nats.creds`);
   }
   for (const [name, value] of Object.entries(template.env)) set(name, value);
   return [
@@ -114,25 +135,21 @@ function securityContext(pod: Pod, template: SidecarTemplate): Record<string, un
   };
 }
 
-function volumeMounts(pod: Pod, template: SidecarTemplate, target: Target): VolumeMount[] {
+/** The template's port, or the first after it that neither a container nor the engine has. */
+function freePort(pod: Pod, first: number, engine: readonly number[]): number {
+  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
+  const declared = containers.flatMap(({ ports }) => ports ?? []).map((port) => port.containerPort);
+  const taken = new Set([...engine, ...declared]);
+  const last = Math.min(65_535, first + adminPortTries - 1);
+  for (let port = first; port < last; port++) if (!taken.has(port)) return port;
+  return last;
+}
+
+function volumeMounts(template: SidecarTemplate, tokenMount?: VolumeMount): VolumeMount[] {
   const mounts: VolumeMount[] = [];
   if (template.natsCredentialsSecret !== '') {
     mounts.push({ name: natsVolumeName, mountPath: natsFolder, readOnly: true });
   }
-  const token = mountOf(pod, target.tokenFile);
-  if (token !== undefined) mounts.push({ ...token, readOnly: true });
+  if (tokenMount !== undefined) mounts.push(tokenMount);
   return mounts;
-}
-
-/** The mount by which the engine's container sees `file`, the innermost when several do. */
-function mountOf(pod: Pod, file: string): VolumeMount | undefined {
-  if (file === '') return undefined;
-  let best: VolumeMount | undefined;
-  for (const container of pod.spec?.containers ?? []) {
-    for (const mount of container.volumeMounts ?? []) {
-      const inside = file === mount.mountPath || file.startsWith(`${mount.mountPath}/`);
-      if (inside && mount.mountPath.length > (best?.mountPath.length ?? 0)) best = mount;
-    }
-  }
-  return best;
 }

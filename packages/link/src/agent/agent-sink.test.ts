@@ -1,32 +1,53 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { waitUntil } from '@leadsman/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AgentSink, type AgentSinkOptions, agentSink } from './agent-sink.ts';
+import type { FrameAnswer } from './frame-stream.ts';
+import { serveFrameStreams } from './frame-stream-server.ts';
 
-const cleanUps: (() => Promise<unknown>)[] = [];
+const cleanUps: (() => unknown)[] = [];
 
 afterEach(async () => {
   for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
 });
 
-type Handler = (body: Buffer, reply: ServerResponse, request: IncomingMessage) => void;
+/** An agent that takes frames; what it does is changed by the test. */
+class SampleAgent {
+  readonly got: number[] = [];
+  answer: FrameAnswer = 'accepted';
+  url = '';
+  readonly sockets = new Set<Socket>();
+  readonly server: Server = createServer((_, reply) => reply.writeHead(404).end());
 
-async function agent(handler: Handler): Promise<{ url: string; server: Server }> {
-  const server = createServer((request, reply) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => handler(Buffer.concat(chunks), reply, request));
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  cleanUps.push(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, server };
+  async listen(): Promise<this> {
+    const streams = serveFrameStreams(this.server, {
+      frameBytesMax: 65_536,
+      take: (frame) => {
+        this.got.push(frame[0] ?? -1);
+        return this.answer;
+      },
+    });
+    this.server.on('connection', (socket: Socket) => this.sockets.add(socket));
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    this.url = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+    cleanUps.push(async () => {
+      streams.close();
+      this.server.closeAllConnections();
+      await new Promise((resolve) => this.server.close(resolve));
+    });
+    return this;
+  }
+
+  /** Reads nothing any more, as a stopped process. */
+  hang(hanging: boolean): void {
+    for (const socket of this.sockets) hanging ? socket.pause() : socket.resume();
+  }
 }
+
+const agent = () => new SampleAgent().listen();
 
 function sinkFor(options: AgentSinkOptions): AgentSink {
   const sink = agentSink(options);
@@ -41,22 +62,19 @@ async function accepted(sink: AgentSink): Promise<void> {
 }
 
 describe('the sink towards the agent', () => {
-  it('promises nothing before the agent took a frame, then delivers each', async () => {
-    const got: number[] = [];
-    const { url } = await agent((body, reply) => {
-      got.push(body[0] ?? -1);
-      reply.writeHead(204).end();
-    });
+  it('promises nothing before the agent took a frame, then delivers each in order', async () => {
+    const { got, url } = await agent();
     const sink = sinkFor({ url });
     expect(sink.send(Uint8Array.of(1))).toBe(false);
     await waitUntil(() => sink.connected, { what: 'acceptance' });
-    expect(sink.send(Uint8Array.of(2))).toBe(true);
-    await waitUntil(() => got.length === 2, { what: 'two frames' });
-    expect(got).toEqual([1, 2]);
+    // A keyframe of several frames: none replaces another.
+    for (const value of [2, 3, 4]) expect(sink.send(Uint8Array.of(value))).toBe(true);
+    await waitUntil(() => got.length === 4, { what: 'the frames' });
+    expect(got).toEqual([1, 2, 3, 4]);
   });
 
   it('works in a process that loads nothing else', async () => {
-    const { url } = await agent((_, reply) => reply.writeHead(204).end());
+    const { url } = await agent();
     const source = `
       import { agentSink } from ${JSON.stringify(new URL('./agent-sink.ts', import.meta.url).href)};
       const sink = agentSink({ url: ${JSON.stringify(url)}, timeoutMs: 10_000 });
@@ -74,30 +92,8 @@ describe('the sink towards the agent', () => {
     expect(said).toBe('accepted');
   });
 
-  it('keeps one POST under way and the newest frame behind it', async () => {
-    const got: number[] = [];
-    let held: ServerResponse | undefined;
-    const { url } = await agent((body, reply) => {
-      got.push(body[0] ?? -1);
-      if (body[0] === 1) held = reply;
-      else reply.writeHead(204).end();
-    });
-    const sink = sinkFor({ url, timeoutMs: 5_000 });
-    await accepted(sink);
-    for (const value of [1, 2, 3, 4]) expect(sink.send(Uint8Array.of(value))).toBe(true);
-    await waitUntil(() => held !== undefined, { what: 'the held POST' });
-    held?.writeHead(204).end();
-    await waitUntil(() => got.length === 3, { what: 'the newest frame' });
-    expect(got).toEqual([0, 1, 4]);
-    expect(sink.outcomes.superseded).toBe(2);
-  });
-
-  it('sends what waits before it closes', async () => {
-    const got: number[] = [];
-    const { url } = await agent((body, reply) => {
-      got.push(body[0] ?? -1);
-      reply.writeHead(204).end();
-    });
+  it('sends what was given before it closes', async () => {
+    const { got, url } = await agent();
     const sink = agentSink({ url });
     await accepted(sink);
     sink.send(Uint8Array.of(1));
@@ -106,104 +102,146 @@ describe('the sink towards the agent', () => {
     expect(got).toEqual([0, 1, 2]);
   });
 
-  it.each([
-    [503, 'forward'],
-    [403, 'peer'],
-    [400, 'refused'],
-  ] as const)('gives a frame back that was answered %i', async (status, outcome) => {
-    let answer = 204;
-    const { url } = await agent((_, reply) => reply.writeHead(answer).end('{}'));
+  it.each(['forward', 'peer', 'refused'] as const)(
+    'is told at once, and gives the frame back, when an agent says %s',
+    async (outcome) => {
+      const sample = await agent();
+      const back: [number | undefined, string][] = [];
+      const sink = sinkFor({
+        url: sample.url,
+        onFailed: (frame, why) => back.push([frame[0], why]),
+      });
+      await accepted(sink);
+      sample.answer = outcome;
+      // No answer is asked for this soon after the first.
+      sink.send(Uint8Array.of(7));
+      await waitUntil(() => back.length > 0, { what: 'the frame back' });
+      expect(back).toEqual([[7, outcome]]);
+      expect(sink.connected).toBe(false);
+      expect(sink.send(Uint8Array.of(8))).toBe(false);
+    },
+  );
+
+  it('gives the latest frame back to whom a dying agent did not confirm it', async () => {
+    const sample = await agent();
     const back: [number | undefined, string][] = [];
-    const sink = sinkFor({ url, onFailed: (frame, why) => back.push([frame[0], why]) });
+    const sink = sinkFor({ url: sample.url, onFailed: (frame, why) => back.push([frame[0], why]) });
     await accepted(sink);
-    answer = status;
-    sink.send(Uint8Array.of(7));
+    sink.send(Uint8Array.of(1));
+    sink.send(Uint8Array.of(2));
+    for (const socket of sample.sockets) socket.destroy();
     await waitUntil(() => back.length > 0, { what: 'the frame back' });
-    expect(back).toEqual([[7, outcome]]);
-    expect(sink.connected).toBe(false);
-    expect(sink.send(Uint8Array.of(8))).toBe(false);
+    expect(back).toEqual([[2, 'unreachable']]);
+    await waitUntil(() => sink.send(Uint8Array.of(3)), { what: 'another stream' });
   });
 
   it('notices the return of an agent by the frames it offers', async () => {
-    const first = await agent((_, reply) => reply.writeHead(503).end());
+    const sample = await agent();
+    sample.answer = 'forward';
     let nowMs = 0;
-    let answer = 503;
-    first.server.removeAllListeners('request');
-    let posts = 0;
-    first.server.on('request', (request: IncomingMessage, reply: ServerResponse) => {
-      posts++;
-      request.resume();
-      request.on('end', () => reply.writeHead(answer).end());
-    });
-    const sink = sinkFor({ url: first.url, nowMs: () => nowMs });
+    const sink = sinkFor({ url: sample.url, nowMs: () => nowMs });
     sink.send(Uint8Array.of(1));
     await waitUntil(() => sink.outcomes.forward === 1, { what: 'the first answer' });
     for (let i = 0; i < 10; i++) sink.send(Uint8Array.of(2));
-    expect(posts).toBe(1);
-    answer = 204;
+    sample.answer = 'accepted';
     nowMs = 300;
     sink.send(Uint8Array.of(3));
     await waitUntil(() => sink.connected, { what: 'acceptance' });
-    expect(posts).toBe(2);
+    expect(sample.got).toEqual([1, 3]);
+    expect(sample.sockets.size).toBe(1);
   });
 
-  it('says within a fraction of its timeout that an answer is late, and when it came', async () => {
-    const held: ServerResponse[] = [];
-    let hanging = false;
-    const { url } = await agent((_, reply) => {
-      if (hanging) held.push(reply);
-      else reply.writeHead(204).end();
-    });
-    const slow: (number | undefined)[] = [];
-    const sink = sinkFor({ url, timeoutMs: 60_000, onSlow: (frame) => slow.push(frame[0]) });
-    await accepted(sink);
-    hanging = true;
-    sink.send(Uint8Array.of(7));
-    await waitUntil(() => sink.slow, { what: 'slowness' });
-    expect(slow).toEqual([7]);
-    expect(sink.connected).toBe(true);
-    await waitUntil(() => held.length === 1, { what: 'the POST' });
-    held[0]?.writeHead(204).end();
-    await waitUntil(() => !sink.busy, { what: 'the answer' });
-    expect(sink.slow).toBe(false);
-  });
-
-  it('offers frames at any time to an agent that refuses, and one at a time', async () => {
-    const got: number[] = [];
-    const { url } = await agent((body, reply) => {
-      got.push(body[0] ?? -1);
-      reply.writeHead(503).end();
-    });
-    const sink = sinkFor({ url, nowMs: () => 0 });
+  it('offers frames at any time to an agent that refuses', async () => {
+    const sample = await agent();
+    sample.answer = 'forward';
+    const sink = sinkFor({ url: sample.url, nowMs: () => 0 });
     sink.offer(Uint8Array.of(1));
     sink.offer(Uint8Array.of(2));
     await waitUntil(() => sink.lastOutcome === 'forward', { what: 'the first answer' });
     expect(sink.send(Uint8Array.of(3))).toBe(false);
     sink.offer(Uint8Array.of(4));
-    await waitUntil(() => sink.outcomes.forward === 2, { what: 'the second answer' });
-    expect(got).toEqual([1, 4]);
+    await waitUntil(() => sample.got.length === 2, { what: 'the second frame' });
+    // Before there is a stream only the newest waits for it.
+    expect(sample.got).toEqual([2, 4]);
   });
 
-  it('tells a hanging agent from one that is not there', async () => {
-    const hanging = await agent(() => undefined);
-    const slow = sinkFor({ url: hanging.url, timeoutMs: 30 });
+  it('says that an answer is late, and when it came', async () => {
+    const sample = await agent();
+    let nowMs = 0;
+    const slow: (number | undefined)[] = [];
+    let frees = 0;
+    const sink = sinkFor({
+      url: sample.url,
+      timeoutMs: 60_000,
+      nowMs: () => nowMs,
+      onSlow: (frame) => slow.push(frame[0]),
+      onFree: () => frees++,
+    });
+    await accepted(sink);
+    sample.hang(true);
+    sink.send(Uint8Array.of(7));
+    nowMs = 50;
+    expect(sink.send(Uint8Array.of(8))).toBe(true);
+    await waitUntil(() => sink.slow, { what: 'slowness' });
+    expect(slow).toEqual([8]);
+    expect(sink.connected).toBe(true);
+    sample.hang(false);
+    await waitUntil(() => !sink.slow, { what: 'the answer' });
+    expect(frees).toBe(1);
+  });
+
+  it('gives up an agent that neither reads nor answers, and queues nothing for it', async () => {
+    const sample = await agent();
+    let nowMs = 0;
+    const back: string[] = [];
+    const sink = sinkFor({
+      url: sample.url,
+      nowMs: () => nowMs,
+      onFailed: (_, why) => back.push(why),
+    });
+    await accepted(sink);
+    sample.hang(true);
+    nowMs = 300;
+    const frame = new Uint8Array(60_000);
+    for (let i = 0; i < 10_000 && sink.send(frame); i++);
+    expect([sink.busy, sink.outcomes.superseded]).toEqual([true, 1]);
+    nowMs = 900;
+    await waitUntil(
+      () => {
+        sink.send(frame);
+        return sink.lastOutcome === 'timeout';
+      },
+      { what: 'the end of the stream' },
+    );
+    expect(back).toEqual(['timeout']);
+    expect(sink.connected).toBe(false);
+    await waitUntil(
+      () => {
+        nowMs += 300;
+        sink.send(Uint8Array.of(1));
+        return sink.connected;
+      },
+      { what: 'another stream' },
+    );
+  });
+
+  it('tells a hanging agent from one that is not there, and one of another kind', async () => {
+    const hanging = createTcpServer(() => undefined);
+    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
+    cleanUps.push(() => hanging.close());
+    const port = (hanging.address() as AddressInfo).port;
+    const slow = sinkFor({ url: `http://127.0.0.1:${port}`, timeoutMs: 30 });
     slow.send(Uint8Array.of(1));
     await waitUntil(() => slow.lastOutcome === 'timeout', { what: 'the timeout' });
     const away = sinkFor({ url: 'http://127.0.0.1:1' });
     away.send(Uint8Array.of(1));
     await waitUntil(() => away.lastOutcome === 'unreachable', { what: 'the refusal' });
-  });
-
-  it('loses nothing to an agent that closes idle connections', async () => {
-    // C40
-    const { url, server } = await agent((_, reply) => reply.writeHead(204).end());
-    const sink = sinkFor({ url });
-    await accepted(sink);
-    for (let i = 1; i <= 30; i++) {
-      server.closeIdleConnections();
-      sink.send(Uint8Array.of(i));
-      await waitUntil(() => sink.outcomes.accepted === i + 1, { what: `frame ${i}` });
-    }
-    expect(sink.outcomes.unreachable).toBe(0);
+    const former = createServer((_, reply) => reply.writeHead(404).end());
+    await new Promise<void>((resolve) => former.listen(0, '127.0.0.1', resolve));
+    cleanUps.push(() => former.close());
+    const url = `http://127.0.0.1:${(former.address() as AddressInfo).port}`;
+    const without = sinkFor({ url });
+    without.send(Uint8Array.of(1));
+    await waitUntil(() => without.lastOutcome === 'refused', { what: 'the 404' });
   });
 });

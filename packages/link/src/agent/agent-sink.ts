@@ -1,60 +1,57 @@
-/// <reference path="./undici-parts.d.ts" />
 /**
- * A sidecar's hop to its node's agent: one POST per frame over a kept connection.
+ * A sidecar's hop to its node's agent: one stream, kept open; see frame-stream.ts for its bytes.
  *
- * At most one POST is under way; a frame that comes meanwhile waits, and the next one replaces it.
- * Newest wins, so an agent that hangs costs one frame of memory. A sender whose frames speak of
- * different things keeps them back while the sink is `busy`, and sends what is newest `onFree`.
+ * A frame is written in the call that gives it, or not at all: nothing is queued behind an agent that
+ * does not read, and `send` then says so. All frames that were taken arrive in their order.
  *
  * For exporter mode `auto` the sink says at once whether the frame is in good hands: `send`
- * returns `true` only while the agent takes what it is given. A frame that such an agent then
- * fails to take is given back by `onFailed`, so that the sidecar can publish it itself without a
- * gap. While the agent is away, some frames are still offered to it, to notice its return; they
+ * returns `true` only while the agent takes what it is given. The latest frame that such an agent
+ * then fails to take is given back by `onFailed`, so that the sidecar can publish it itself without
+ * a gap. While the agent is away, some frames are still offered to it, to notice its return; they
  * count as not sent, as a frame that arrives twice does no harm and one that is lost does.
  *
- * An agent answers within a few milliseconds. One that has not after `slowMs` is `slow`: it may
- * hang, and whoever needs the frame to arrive in time is told, long before the POST has failed.
+ * An agent that hangs, or whose machine vanished, is known by the answer that does not come: the sink
+ * looks when the next frame is sent, without a timer, as that would wake the process up in vain.
+ * After `slowMs` it is `slow`, and whoever needs the frame to arrive in time is told; after
+ * `timeoutMs` the stream is given up.
+ *
+ * Cost: a copy of the frame and a write per frame; a reading of one byte per answer.
  */
+import { createConnection, type Socket } from 'node:net';
 import { frameBytesMax } from '@leadsman/wire';
-import Pool from 'undici/lib/dispatcher/pool.js';
 import type { FrameSink } from '../frame-port.ts';
-import { PostTimeout, postFrame } from './post-frame.ts';
+import {
+  agentFramesPath,
+  answerAsked,
+  answerOf,
+  asksAnswer,
+  type FrameAnswer,
+  frameStreamProtocol,
+  streamed,
+} from './frame-stream.ts';
 
-export const frameContentType = 'application/vnd.leadsman.frame';
-export const agentFramesPath = '/v1/frames';
-
-/**
- * What became of a POST. `forward`: the agent has no way onward (503). `peer`: it does not believe
- * that we are this pod (403). `refused`: any other status.
- */
-export type AgentOutcome =
-  | 'accepted'
-  | 'forward'
-  | 'peer'
-  | 'refused'
-  | 'timeout'
-  | 'unreachable'
-  | 'superseded';
+/** What became of a frame; `superseded`: not written, as the agent does not read. */
+export type AgentOutcome = FrameAnswer | 'timeout' | 'unreachable' | 'superseded';
 
 export interface AgentSinkOptions {
   /** `http://10.0.0.1:9410` */
   url: string;
   /** Source address, where one machine plays several pods. */
   localAddress?: string;
-  /** A POST with its answer, connecting included, ms. */
+  /** An answer, connecting included, ms. */
   timeoutMs?: number;
   /** Distance of offers to an agent that is away, ms. */
   probeEveryMs?: number;
   nowMs?: () => number;
   /** Gives back a frame that an accepting agent did not take. */
   onFailed?: (frame: Uint8Array, outcome: AgentOutcome) => void;
-  /** Called when no POST is under way any more, and none waits. */
+  /** Called when a frame may be written again after {@link AgentSink.busy}. */
   onFree?: () => void;
   /** Time for an answer after which an accepting agent counts as slow, ms. */
   slowMs?: number;
   /**
-   * Called with the frame that a slow agent has not answered, once per POST. Without it an agent is
-   * never slow: a timer wakes the process up even when it was cleared in time.
+   * Called with the frame that a slow agent has not answered, once per answer. Without it an agent
+   * is never slow, and is asked for an answer only every {@link askEveryMs}.
    */
   onSlow?: (frame: Uint8Array) => void;
 }
@@ -65,20 +62,23 @@ export interface AgentSinkOptions {
  */
 const slowMsDefault = 25;
 
-/** How late a timer may fire on a machine that is merely busy, ms. */
-const timerToleranceMs = 10;
+/** How often an agent shows that it lives, where nobody waits for each answer, ms. */
+export const askEveryMs = 250;
+
+/** Head of an answer to the upgrade; longer ones are nonsense, bytes. */
+const headBytesMax = 4_096;
 
 export interface AgentSink extends FrameSink {
   readonly outcomes: Readonly<Record<AgentOutcome, number>>;
   /** The latest one; `undefined` before the first answer. */
   readonly lastOutcome: AgentOutcome | undefined;
-  /** Whether a POST is under way: a frame sent now waits, and may be replaced. */
+  /** Whether the agent does not read: a frame sent now would be refused. */
   readonly busy: boolean;
-  /** Whether the POST under way has been unanswered for too long. */
+  /** Whether an answer is late. */
   readonly slow: boolean;
   /**
-   * Posts a frame to an agent that does not accept, unless a POST is under way. For one that says
-   * `forward`: it keeps the newest, and sends that on if it still can.
+   * Gives a frame to an agent that does not accept. For one that says `forward`: it keeps the newest,
+   * and sends that on if it still can.
    */
   offer(frame: Uint8Array): void;
   /** Calls `listener` whenever {@link FrameSink.connected} changes; returns the undo. */
@@ -87,10 +87,10 @@ export interface AgentSink extends FrameSink {
 
 /** Returns at once; nothing is opened before the first frame. */
 export function agentSink(options: AgentSinkOptions): AgentSink {
-  return new HttpAgentSink(options);
+  return new StreamSink(options);
 }
 
-class HttpAgentSink implements AgentSink {
+class StreamSink implements AgentSink {
   readonly frameBytesMax = frameBytesMax;
   readonly outcomes: Record<AgentOutcome, number> = {
     accepted: 0,
@@ -105,29 +105,33 @@ class HttpAgentSink implements AgentSink {
   slow = false;
   readonly #options: AgentSinkOptions;
   readonly #timeoutMs: number;
-  readonly #probeEveryMs: number;
+  readonly #slowMs: number;
   readonly #nowMs: () => number;
-  readonly #pool: Pool;
   readonly #listeners = new Set<(accepting: boolean) => void>();
+  #socket: Socket | undefined;
+  /** The agent has agreed to the stream. */
+  #open = false;
   #accepting = false;
-  #posting: Promise<void> | undefined;
-  #waiting: Uint8Array | undefined;
-  /** Of the POST under way. */
-  #slowTimer: NodeJS.Timeout | undefined;
+  /** Given before the stream was open; the newest wins. */
+  #pending: Uint8Array | undefined;
+  /** The latest frame written that no answer vouches for. */
+  #latest: Uint8Array | undefined;
+  /** The one that the awaited answer is about. */
+  #asked: Uint8Array | undefined;
+  /** Since when an answer is awaited, ms; NaN: none is. */
+  #askedMs = Number.NaN;
+  #answeredMs = Number.NEGATIVE_INFINITY;
   #offeredMs = Number.NEGATIVE_INFINITY;
+  /** Until the first answer of a stream. */
+  #opening: NodeJS.Timeout | undefined;
+  #onAnswer: (() => void) | undefined;
+  #closing = false;
 
   constructor(options: AgentSinkOptions) {
     this.#options = options;
     this.#timeoutMs = options.timeoutMs ?? 500;
-    this.#probeEveryMs = options.probeEveryMs ?? 250;
+    this.#slowMs = options.slowMs ?? slowMsDefault;
     this.#nowMs = options.nowMs ?? (() => performance.now());
-    this.#pool = new Pool(options.url, {
-      connections: 1,
-      connect: { timeout: this.#timeoutMs },
-      // Shorter than the agent's own idle limit: the client should be the one that closes.
-      keepAliveTimeout: 60_000,
-      ...(options.localAddress === undefined ? {} : { localAddress: options.localAddress }),
-    });
   }
 
   get connected(): boolean {
@@ -135,28 +139,28 @@ class HttpAgentSink implements AgentSink {
   }
 
   get busy(): boolean {
-    return this.#posting !== undefined;
+    return this.#open && (this.#socket?.writableLength ?? 0) > 0;
   }
 
   send(frame: Uint8Array): boolean {
+    const nowMs = this.#nowMs();
+    this.#lookAtAnswer(nowMs);
     if (!this.#accepting) {
-      const nowMs = this.#nowMs();
-      if (nowMs - this.#offeredMs >= this.#probeEveryMs) this.offer(frame);
+      if (nowMs - this.#offeredMs >= (this.#options.probeEveryMs ?? 250)) this.offer(frame);
       return false;
     }
-    if (this.#posting === undefined) {
-      this.#post(frame, true);
-      return true;
-    }
-    if (this.#waiting !== undefined) this.outcomes.superseded++;
-    this.#waiting = frame;
-    return true;
+    return this.#write(frame, nowMs);
   }
 
   offer(frame: Uint8Array): void {
-    if (this.#accepting || this.#posting !== undefined) return;
-    this.#offeredMs = this.#nowMs();
-    this.#post(frame, false);
+    if (this.#accepting) return;
+    const nowMs = this.#nowMs();
+    this.#offeredMs = nowMs;
+    if (this.#open) this.#write(frame, nowMs);
+    else {
+      this.#pending = frame;
+      this.#socket ??= this.#dial();
+    }
   }
 
   onState(listener: (accepting: boolean) => void): () => void {
@@ -165,81 +169,164 @@ class HttpAgentSink implements AgentSink {
   }
 
   async close(): Promise<void> {
-    // A frame that waits behind the one under way may be the last word of its sender.
-    while (this.#posting !== undefined) await this.#posting;
-    await this.#pool.destroy();
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    const timer = setTimeout(() => socket.destroy(), this.#timeoutMs);
+    const closed = new Promise<void>((resolve) => {
+      socket.once('close', () => resolve());
+    });
+    if (!this.#open || !Number.isNaN(this.#askedMs)) {
+      const answered = new Promise<void>((resolve) => {
+        this.#onAnswer = resolve;
+      });
+      await Promise.race([answered, closed]);
+    }
+    // The agent ends its side when it has read ours to the end.
+    this.#closing = true;
+    socket.end();
+    await closed;
+    clearTimeout(timer);
   }
 
-  /** `relied`: the caller was told that the frame is in good hands. */
-  #post(frame: Uint8Array, relied: boolean): void {
-    if (relied && this.#options.onSlow !== undefined) this.#awaitAnswer(frame);
-    this.#posting = this.#exchange(frame).then((outcome) => {
-      clearTimeout(this.#slowTimer);
-      this.#slowTimer = undefined;
-      this.slow = false;
-      this.#posting = undefined;
-      this.outcomes[outcome]++;
-      this.lastOutcome = outcome;
-      const waiting = this.#waiting;
-      this.#waiting = undefined;
-      const accepted = outcome === 'accepted';
-      if (!accepted) this.#offeredMs = this.#nowMs();
-      this.#setAccepting(accepted);
-      if (accepted && waiting !== undefined) this.#post(waiting, true);
-      if (!accepted && relied) this.#options.onFailed?.(frame, outcome);
-      if (!accepted && waiting !== undefined) this.#options.onFailed?.(waiting, outcome);
-      if (!this.busy) this.#options.onFree?.();
+  /** Writes a frame whole, or refuses it: an agent that does not read gets nothing more. */
+  #write(frame: Uint8Array, nowMs: number): boolean {
+    if (this.busy) {
+      this.outcomes.superseded++;
+      return false;
+    }
+    const isAsked =
+      Number.isNaN(this.#askedMs) &&
+      (this.#options.onSlow !== undefined ||
+        !this.#accepting ||
+        nowMs - this.#answeredMs >= askEveryMs);
+    if (isAsked) {
+      this.#askedMs = nowMs;
+      this.#asked = frame;
+    }
+    this.#latest = frame;
+    this.#socket?.write(streamed(frame, isAsked ? asksAnswer : 0));
+    return true;
+  }
+
+  #lookAtAnswer(nowMs: number): void {
+    const askedMs = this.#askedMs;
+    if (!this.#open || Number.isNaN(askedMs) || nowMs - askedMs < this.#slowMs) return;
+    // The answer may have come while this process was held up: it is read in this turn then.
+    setImmediate(() => {
+      if (this.#askedMs !== askedMs) return;
+      if (nowMs - askedMs >= this.#timeoutMs) this.#ended(this.#socket, 'timeout');
+      else if (this.#accepting && !this.slow && this.#options.onSlow !== undefined) {
+        this.slow = true;
+        if (this.#latest !== undefined) this.#options.onSlow(this.#latest);
+      }
     });
   }
 
-  #awaitAnswer(frame: Uint8Array, secondTime = false): void {
-    const slowMs = this.#options.slowMs ?? slowMsDefault;
-    const dueMs = this.#nowMs() + slowMs;
-    this.#slowTimer = setTimeout(() => {
-      // This process stood still itself, and could not read an answer meanwhile.
-      if (!secondTime && this.#nowMs() - dueMs > timerToleranceMs) {
-        this.#awaitAnswer(frame, true);
+  #dial(): Socket {
+    const { hostname, port } = new URL(this.#options.url);
+    const { localAddress } = this.#options;
+    const buffer = new Uint8Array(512);
+    let head = '';
+    const onRead = (bytes: number): boolean => {
+      if (this.#open) {
+        this.#answers(socket, buffer, 0, bytes);
+        return true;
+      }
+      head += Buffer.from(buffer.buffer, 0, bytes).toString('latin1');
+      const end = head.indexOf('\r\n\r\n');
+      if (end < 0 && head.length < headBytesMax) return true;
+      if (end < 0 || !/^HTTP\/1\.1 101 /.test(head)) {
+        const isForward = /^HTTP\/1\.1 503 /.test(head);
+        this.#ended(socket, isForward ? 'forward' : 'refused');
+        return false;
+      }
+      this.#opened(socket);
+      const rest = Buffer.from(head.slice(end + 4), 'latin1');
+      this.#answers(socket, rest, 0, rest.length);
+      return true;
+    };
+    const socket: Socket = createConnection({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port || 80),
+      noDelay: true,
+      onread: { buffer, callback: onRead },
+      ...(localAddress === undefined ? {} : { localAddress }),
+    });
+    socket.write(
+      `GET ${agentFramesPath} HTTP/1.1\r\nhost: ${hostname}\r\nconnection: Upgrade\r\n` +
+        `upgrade: ${frameStreamProtocol}\r\n\r\n`,
+    );
+    socket.on('drain', () => this.#options.onFree?.());
+    socket.on('error', () => this.#ended(socket, 'unreachable'));
+    socket.on('close', () => this.#ended(socket, 'unreachable'));
+    this.#opening = setTimeout(() => this.#ended(socket, 'timeout'), this.#timeoutMs);
+    return socket;
+  }
+
+  #opened(socket: Socket): void {
+    if (socket !== this.#socket) return;
+    this.#open = true;
+    const frame = this.#pending;
+    this.#pending = undefined;
+    if (frame !== undefined) this.#write(frame, this.#nowMs());
+  }
+
+  #answers(socket: Socket, bytes: Uint8Array, from: number, to: number): void {
+    if (socket !== this.#socket) return;
+    for (let at = from; at < to; at++) {
+      const byte = bytes[at] as number;
+      const outcome = answerOf(byte);
+      if (outcome === undefined) {
+        this.#ended(socket, 'refused');
         return;
       }
-      this.slow = true;
-      this.#options.onSlow?.(frame);
-    }, slowMs);
-  }
-
-  async #exchange(frame: Uint8Array): Promise<AgentOutcome> {
-    const deadlineMs = this.#nowMs() + this.#timeoutMs;
-    let status: number;
-    try {
-      status = await this.#request(frame, this.#timeoutMs);
-    } catch (error) {
-      // The agent may have closed the kept connection just now; frames may arrive twice.
-      if (error instanceof PostTimeout) return 'timeout';
-      const leftMs = deadlineMs - this.#nowMs();
-      if (!isClosedSocket(error) || leftMs <= 0) return 'unreachable';
-      try {
-        status = await this.#request(frame, leftMs);
-      } catch (second) {
-        return second instanceof PostTimeout ? 'timeout' : 'unreachable';
-      }
+      this.#answered(outcome, (byte & answerAsked) !== 0);
     }
-    if (status === 204) return 'accepted';
-    if (status === 503) return 'forward';
-    return status === 403 ? 'peer' : 'refused';
   }
 
-  #request(frame: Uint8Array, timeoutMs: number): Promise<number> {
-    const options = { path: agentFramesPath, contentType: frameContentType, timeoutMs };
-    return postFrame(this.#pool, frame, options);
+  #answered(outcome: FrameAnswer, asked: boolean): void {
+    clearTimeout(this.#opening);
+    if (asked) {
+      this.#askedMs = Number.NaN;
+      if (outcome === 'accepted' && this.#latest === this.#asked) this.#latest = undefined;
+    }
+    this.#answeredMs = this.#nowMs();
+    const wasSlow = this.slow;
+    this.slow = false;
+    this.outcomes[outcome]++;
+    const failed = this.#accepting && outcome !== 'accepted' ? this.#latest : undefined;
+    this.#settle(outcome, failed);
+    if (wasSlow) this.#options.onFree?.();
+    this.#onAnswer?.();
   }
 
-  #setAccepting(accepting: boolean): void {
-    if (accepting === this.#accepting) return;
-    this.#accepting = accepting;
-    for (const listener of this.#listeners) listener(accepting);
+  /** The stream is over, for `outcome`; called more than once for one that ends by itself. */
+  #ended(socket: Socket | undefined, outcome: AgentOutcome): void {
+    if (socket === undefined || socket !== this.#socket) return;
+    clearTimeout(this.#opening);
+    this.#socket = undefined;
+    this.#open = false;
+    this.#pending = undefined;
+    this.#askedMs = Number.NaN;
+    this.slow = false;
+    socket.destroy();
+    if (this.#closing) return;
+    this.outcomes[outcome]++;
+    const failed = this.#accepting ? this.#latest : undefined;
+    this.#settle(outcome, failed);
+    this.#options.onFree?.();
+    this.#onAnswer?.();
   }
-}
 
-function isClosedSocket(error: unknown): boolean {
-  const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
-  return code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
+  #settle(outcome: AgentOutcome, failed: Uint8Array | undefined): void {
+    this.lastOutcome = outcome;
+    if (outcome !== 'accepted') this.#offeredMs = this.#nowMs();
+    if (failed !== undefined) this.#latest = undefined;
+    const accepting = outcome === 'accepted';
+    if (accepting !== this.#accepting) {
+      this.#accepting = accepting;
+      for (const listener of this.#listeners) listener(accepting);
+    }
+    if (failed !== undefined) this.#options.onFailed?.(failed, outcome);
+  }
 }

@@ -6,10 +6,16 @@
  * process is slow, HTTP/2 flow control stops the senders, which then keep only what is newest.
  */
 import { Server, type ServerDuplexStream, type ServerWritableStream, status } from '@grpc/grpc-js';
+import {
+  type CertificateLogger,
+  RotatingCertificate,
+  type TlsFiles,
+} from '@leadsman/service/rotating-certificate';
 import { formatHostPort, frameBytesMax } from '@leadsman/wire';
 import type { FrameHandler, FrameSource } from '../frame-port.ts';
+import { type Authorizer, bearerOf } from './bearer.ts';
 import { feedService, type WatchRequest } from './feed-service.ts';
-import { type GrpcServerTls, serverCredentials } from './tls.ts';
+import { serverCredentials } from './tls.ts';
 
 export type WatchCall = ServerWritableStream<WatchRequest, Uint8Array>;
 
@@ -17,7 +23,13 @@ export interface FeedServerOptions {
   host: string;
   /** 0: any. */
   port: number;
-  tls?: GrpcServerTls;
+  /** A certificate and its key turn TLS on; a CA file asks clients for a certificate of it. */
+  tls?: TlsFiles;
+  logger?: CertificateLogger;
+  /** Distance of two looks at the files, ms. */
+  lookEveryMs?: number;
+  /** Whom to serve, by the bearer token of a call; without it everybody. */
+  authorize?: Authorizer;
   /** Serves `Feed/Watch`; without it watchers are told `UNIMPLEMENTED`. */
   watch?: (call: WatchCall) => void;
   /** Streams of senders at once; one per node or pod. */
@@ -37,6 +49,8 @@ export interface FeedServerCounters {
   frames: number;
   bytes: number;
   refusedStreams: number;
+  /** Calls without a token that is believed. */
+  refusedTokens: number;
   /** Streams that ended with an error: a sender that vanished, bytes that are no message. */
   failedStreams: number;
   /** Frames whose handler threw. */
@@ -58,12 +72,14 @@ class PushServer implements FeedServer {
     frames: 0,
     bytes: 0,
     refusedStreams: 0,
+    refusedTokens: 0,
     failedStreams: 0,
     handlerErrors: 0,
   };
   readonly #options: FeedServerOptions;
   readonly #server: Server;
   readonly #calls = new Set<PushCall>();
+  #certificate: RotatingCertificate | undefined;
   #onFrame: FrameHandler | undefined;
 
   constructor(options: FeedServerOptions) {
@@ -75,8 +91,8 @@ class PushServer implements FeedServer {
       'grpc.keepalive_timeout_ms': 10_000,
     });
     this.#server.addService(feedService, {
-      Push: (call: PushCall) => this.#push(call),
-      Watch: (call: WatchCall) => this.#watch(call),
+      Push: (call: PushCall) => this.#admit(call, () => this.#push(call)),
+      Watch: (call: WatchCall) => this.#admit(call, () => this.#watch(call)),
     });
   }
 
@@ -93,8 +109,14 @@ class PushServer implements FeedServer {
   }
 
   async listen(): Promise<number> {
-    const { host, port, tls } = this.#options;
-    const credentials = await serverCredentials(tls);
+    const { host, port, tls, logger, lookEveryMs } = this.#options;
+    const { certFile, keyFile } = tls ?? {};
+    if (certFile || keyFile) {
+      this.#certificate = new RotatingCertificate({ files: tls ?? {}, logger, lookEveryMs });
+      await this.#certificate.read();
+      this.#certificate.start();
+    }
+    const credentials = serverCredentials(this.#certificate, tls);
     return new Promise((resolve, reject) => {
       this.#server.bindAsync(formatHostPort(host, port), credentials, (error, bound) => {
         if (error === null) resolve(bound);
@@ -106,6 +128,7 @@ class PushServer implements FeedServer {
   async close(): Promise<void> {
     // Senders have no reason to end by themselves: they are told to go elsewhere.
     for (const call of this.#calls) call.end();
+    await this.#certificate?.stop();
     await new Promise<void>((resolve) => {
       const timer = setTimeout(() => {
         this.#server.forceShutdown();
@@ -115,6 +138,28 @@ class PushServer implements FeedServer {
         clearTimeout(timer);
         resolve();
       });
+    });
+  }
+
+  /** Serves a call whose token is believed. Its messages wait meanwhile, in the sender's window. */
+  #admit(call: PushCall | WatchCall, serve: () => void): void {
+    const { authorize } = this.#options;
+    if (authorize === undefined) {
+      serve();
+      return;
+    }
+    // A call that fails before it is served has nobody else to hear of it.
+    const ignore = () => undefined;
+    call.on('error', ignore);
+    void authorize(bearerOf(call.metadata)).then((believed) => {
+      call.off('error', ignore);
+      if (call.cancelled) return;
+      if (believed) {
+        serve();
+        return;
+      }
+      this.counters.refusedTokens++;
+      call.emit('error', { code: status.UNAUTHENTICATED, details: 'no token that is believed' });
     });
   }
 

@@ -12,11 +12,11 @@
  * No HTTP/2 pings are sent: the confirmations show life, and a server that counts pings has
  * nothing to object to.
  */
-import { type ChannelOptions, Client, type ClientDuplexStream, Metadata } from '@grpc/grpc-js';
+import { type ChannelOptions, Client, type ClientDuplexStream } from '@grpc/grpc-js';
+import type { Backoff } from '@leadsman/service/backoff';
 import { frameBytesMax } from '@leadsman/wire';
-import type { Backoff } from '../backoff.ts';
 import { pushMethod } from './feed-service.ts';
-import { clientCredentials, type GrpcClientTls } from './tls.ts';
+import type { ClientTls } from './tls.ts';
 
 export interface PushBounds {
   /** Unconfirmed longer: nothing more is sent, ms. */
@@ -41,7 +41,7 @@ export interface PushPeerOptions {
   address: string;
   /** Name in the server's certificate. */
   serverName: string;
-  tls: GrpcClientTls | undefined;
+  tls: ClientTls;
   backoff: Backoff;
   bounds: PushBounds;
   counters: PushCounters;
@@ -144,16 +144,17 @@ export class PushPeer {
       'grpc.default_authority': serverName,
       'grpc.max_send_message_length': frameBytesMax + 64,
       'grpc.initial_reconnect_backoff_ms': 1_000,
-      ...(tls?.caFile ? { 'grpc.ssl_target_name_override': serverName } : {}),
+      ...(tls.secured ? { 'grpc.ssl_target_name_override': serverName } : {}),
     };
-    const client = new Client(address, await clientCredentials(tls), options);
+    const [credentials, metadata] = await Promise.all([tls.credentials(), tls.metadata()]);
+    const client = new Client(address, credentials, options);
     if (this.#closed) return client.close();
     this.#client = client;
     const call: Push = client.makeBidiStreamRequest(
       pushMethod.path,
       pushMethod.requestSerialize,
       pushMethod.responseDeserialize,
-      new Metadata(),
+      metadata,
     );
     this.#call = call;
     this.#frames = 0;

@@ -5,18 +5,18 @@
  * with the sender's next keyframe; one that left the answer loses its stream after a grace, as a
  * name server that fails for a moment must not cut what works.
  */
+import { Backoff } from '@leadsman/service/backoff';
 import { frameBytesMax } from '@leadsman/wire';
-import { Backoff } from '../backoff.ts';
 import type { FrameSink } from '../frame-port.ts';
 import type { LinkLogger } from '../nats/options.ts';
 import { type PushBounds, type PushCounters, PushPeer } from './push-peer.ts';
 import { type LookupAll, lookupAll, parseTarget, type Replica, resolveTargets } from './resolve.ts';
-import type { GrpcClientTls } from './tls.ts';
+import { ClientTls, type CollectorAccess } from './tls.ts';
 
 export interface GrpcSinkOptions {
   /** `host:port` of collectors, each possibly many replicas. */
   targets: readonly string[];
-  tls?: GrpcClientTls;
+  tls?: CollectorAccess;
   logger?: LinkLogger;
   random?: () => number;
   nowMs?: () => number;
@@ -63,6 +63,7 @@ class PushSink implements GrpcSink {
   };
   readonly #options: GrpcSinkOptions;
   readonly #targets;
+  readonly #tls: ClientTls;
   readonly #known = new Map<string, Known>();
   #timer: NodeJS.Timeout | undefined;
   #openPeers = 0;
@@ -70,6 +71,7 @@ class PushSink implements GrpcSink {
 
   constructor(options: GrpcSinkOptions) {
     this.#options = options;
+    this.#tls = new ClientTls(options.tls, options.logger);
     this.#targets = options.targets.map(parseTarget);
     void this.#resolve();
   }
@@ -132,7 +134,7 @@ class PushSink implements GrpcSink {
     const peer = new PushPeer({
       address,
       serverName,
-      tls: this.#options.tls,
+      tls: this.#tls,
       backoff: new Backoff({ ...retry, random: this.#options.random ?? Math.random }),
       bounds: { ...boundsDefault, ...this.#options.bounds },
       counters: this.counters,

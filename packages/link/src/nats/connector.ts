@@ -4,9 +4,9 @@
  */
 import type { NatsConnection } from '@nats-io/transport-node';
 import { loadAuthenticator } from './credentials.ts';
-import { type Dial, type DialOptions, dial } from './dial.ts';
 import type { MessageListener } from './message-splitter.ts';
 import type { NatsBounds, NatsOptions, NatsTls } from './options.ts';
+import { type Dial, type DialOptions, dial } from './reading-side.ts';
 
 /** How long an orderly end may take, ms: a dead peer must not hold up the next connection. */
 const releaseMs = 1_000;
@@ -80,7 +80,6 @@ export class Connector {
       name,
       reconnect: false,
       timeout: this.#bounds.connectTimeoutMs,
-      readEveryMs: this.#bounds.readEveryMs,
       onMessage: this.#onMessage,
       ignoreClusterUpdates: true,
       noAsyncTraces: true,

@@ -56,7 +56,6 @@ const openSockets = () =>
 
 describe.skipIf(!requireNats())('credentials of a NATS link', () => {
   it('are read again when the server ends an expired user', async () => {
-    // C33
     const issuer = new JwtIssuer();
     const server = await launch(issuer.serverConfig());
     const credsFile = await file('user.creds', issuer.credentials(2));
@@ -68,7 +67,6 @@ describe.skipIf(!requireNats())('credentials of a NATS link', () => {
   });
 
   it('may be expired for long: it recovers by itself, with one connection', async () => {
-    // C33
     const issuer = new JwtIssuer();
     const server = await launch(issuer.serverConfig());
     const credsFile = await file('user.creds', issuer.credentials(-60));
@@ -90,7 +88,6 @@ describe.skipIf(!requireNats())('credentials of a NATS link', () => {
     ['is waited for', { pingEveryMs: 50, deadMs: 60_000, connectTimeoutMs: 5_000 }],
   ];
   it.each(stops)('expire while the server is stopped, which %s', async (_, bounds) => {
-    // C33
     const issuer = new JwtIssuer();
     const server = await launch(issuer.serverConfig());
     const credsFile = await file('user.creds', issuer.credentials(2));

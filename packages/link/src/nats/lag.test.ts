@@ -65,7 +65,6 @@ describe('a NATS link and a server that stalls', () => {
   });
 
   it('drops on arrival what waited too long, until it has caught up', async () => {
-    // C34
     const got: string[] = [];
     const link = connect({ pingEveryMs: 5 });
     link.subscribe('a', (bytes) => got.push(new TextDecoder().decode(bytes)));
@@ -133,7 +132,6 @@ describe('a NATS link and a server that stalls', () => {
   });
 
   it('leaves no socket behind at servers that accept and say nothing', async () => {
-    // C33
     server.speaks = false;
     const link = connect({ connectTimeoutMs: 20, retryFirstMs: 1, retryMaxMs: 2 });
     await until('ten attempts', () => server.accepted >= 10);

@@ -57,6 +57,7 @@ describe.skipIf(!requireNats())('a NATS link', () => {
     const reasons: unknown[] = [];
     const logger = {
       info: () => undefined,
+      error: () => undefined,
       warn: (fields: object) => reasons.push((fields as { reason: unknown }).reason),
     };
     const made = link(server, { logger, bounds: { pingEveryMs: 20, deadMs: 100 } });
@@ -89,7 +90,6 @@ describe.skipIf(!requireNats())('a NATS link', () => {
   });
 
   it('keeps nothing that was published while the server was away', async () => {
-    // C35
     const first = await launch();
     const sender = link(first);
     const receiver = link(first);

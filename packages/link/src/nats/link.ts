@@ -17,9 +17,9 @@
  * Cost: per publish one clock reading and the library's copy into its outbound buffer; per
  * received message one clock reading.
  */
+import { Backoff, pause } from '@leadsman/service/backoff';
 import { frameBytesMax } from '@leadsman/wire';
 import { errors, type NatsConnection } from '@nats-io/transport-node';
-import { Backoff, pause } from '../backoff.ts';
 import { Connector } from './connector.ts';
 import { createNatsCounters, type NatsCounters } from './counters.ts';
 import { CredentialsError } from './credentials.ts';

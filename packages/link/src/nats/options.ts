@@ -5,6 +5,7 @@ import type { NatsCredentials } from './credentials.ts';
 export interface LinkLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }
 
 export interface NatsTls {
@@ -43,8 +44,6 @@ export interface NatsBounds {
   deadMs: number;
   /** A ping that is unanswered for less than this is an ordinary one: nothing waited, ms. */
   promptMs: number;
-  /** Shortest distance of two readings of the socket, ms: messages gather meanwhile. */
-  readEveryMs: number;
   /** Bytes under way that no ping vouches for; more are not published. */
   pendingBytesMax: number;
 }
@@ -61,8 +60,6 @@ export const natsBoundsDefault: NatsBounds = {
   deadMs: 5_000,
   // One scrape interval: less does not change what a picker thinks of a number.
   promptMs: 50,
-  // Saves most of the wakings of a process that gets a hundred messages a second or more.
-  readEveryMs: 4,
   // Four frames of the largest size, which is a keyframe of some 14,000 pods.
   pendingBytesMax: 4_194_304,
 };

@@ -15,7 +15,7 @@ afterEach(async () => {
 
 /** Our configuration with fixed ports left to the launcher. */
 async function shippedConfig(): Promise<string> {
-  const file = new URL('../../../../deploy/nats/nats.conf', import.meta.url);
+  const file = new URL('../../../../deploy/nats/limits.conf', import.meta.url);
   const text = await readFile(file, 'utf8');
   return text.replace(/^(port|http_port):.*$/gm, '');
 }
@@ -38,7 +38,6 @@ async function stoppedReader(server: NatsServer, subject: string): Promise<Socke
 }
 
 it.skipIf(!requireNats())('is cut off, while the others get everything in order', async () => {
-  // C34
   const server = await launchNats({ config: await shippedConfig() });
   cleanUps.push(() => server.stop());
   const reader = link(server);

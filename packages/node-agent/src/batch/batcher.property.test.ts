@@ -3,7 +3,7 @@
  * newest (epoch, seq) of every target, no frame is larger than the sink takes, every keyframe's
  * parts are numbered without a hole, and no age is younger than the truth.
  */
-import { frameKind } from '@leadsman/wire';
+import { frameHeaderBytes, frameKind, recordHeaderBytes, reportBytes } from '@leadsman/wire';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Batcher } from './batcher.ts';
@@ -61,7 +61,7 @@ it('leaves every receiver at the newest report of every target', () => {
         else {
           sink.connected = action.connected;
           sink.takes = action.takes;
-          bytesMax = 56 + action.recordsMax * 264;
+          bytesMax = frameHeaderBytes + action.recordsMax * (recordHeaderBytes + reportBytes);
         }
         batcher.flush(nowMs);
       }

@@ -1,4 +1,14 @@
-import { frameBytesMax, frameKind, podKeyFromUid, podKeyText, recordType } from '@leadsman/wire';
+import {
+  frameBytesMax,
+  frameBytesMin,
+  frameHeaderBytes,
+  frameKind,
+  podKeyFromUid,
+  podKeyText,
+  recordHeaderBytes,
+  recordType,
+  reportBytes,
+} from '@leadsman/wire';
 import { expect, it } from 'vitest';
 import { Batcher } from './batcher.ts';
 import type { BatchBounds } from './bounds.ts';
@@ -132,7 +142,6 @@ it('collapses several reports of one pod to the newest, and adds the time it hel
 });
 
 it('keeps the highest (epoch, seq), whatever order reports come in', () => {
-  // C35
   const { batcher, got } = setUp();
   for (const seq of [11, 12, 12, 10, 20]) {
     batcher.take(reportFrame({ uid: 'a', seq }), undefined, 10);
@@ -191,7 +200,7 @@ it('splits a keyframe by what the sink takes, with part numbers', () => {
   for (let i = 0; i < 10; i++) {
     batcher.take(reportFrame({ uid: `p${i}`, seq: 1 }), undefined, 10);
   }
-  sink.frameBytesMax = 56 + 3 * 264;
+  sink.frameBytesMax = frameHeaderBytes + 3 * (recordHeaderBytes + reportBytes);
   batcher.flush(1_000);
   expect(got.frames.map(({ part, parts, records }) => [part, parts, records])).toEqual([
     [0, 4, 3],
@@ -229,7 +238,7 @@ it('drops and counts a record that can never fit', () => {
     undefined,
     10,
   );
-  sink.frameBytesMax = 56 + 264;
+  sink.frameBytesMax = frameBytesMin;
   batcher.flush(20);
   expect(got.report('a')?.seq).toBe(1);
   expect(batcher.counters.oversized).toBe(1);

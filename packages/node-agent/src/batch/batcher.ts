@@ -17,7 +17,7 @@ import { type BatchBounds, batchBoundsDefault } from './bounds.ts';
 import { type BatchCounters, createBatchCounters } from './counters.ts';
 import { Packer, type PackSink } from './packer.ts';
 import type { Target } from './target.ts';
-import { type TakeResult, TargetTable } from './target-table.ts';
+import { type PodDirectory, type TakeResult, TargetTable } from './target-table.ts';
 
 export interface BatchSink extends PackSink {
   readonly connected: boolean;
@@ -31,6 +31,8 @@ export interface BatcherOptions {
   /** 0..1, exclusive: spreads the keyframes of a cluster's agents over their interval. */
   keyframePhase?: number;
   nowMs: number;
+  /** Which pods are this node's; without it a pod is bound to where it first reports from. */
+  directory?: PodDirectory | undefined;
 }
 
 export class Batcher {
@@ -50,7 +52,7 @@ export class Batcher {
   constructor(options: BatcherOptions) {
     this.bounds = { ...batchBoundsDefault, ...options.bounds };
     this.#sink = options.sink;
-    this.#table = new TargetTable(this.bounds, this.counters);
+    this.#table = new TargetTable(this.bounds, this.counters, options.directory);
     this.#packer = new Packer(options.sender, this.counters, options.sink.frameBytesMax);
     this.#keyframeMs = options.nowMs + this.bounds.keyframeMs * (options.keyframePhase ?? 0);
   }

@@ -8,6 +8,8 @@ export interface BatchCounters {
   collapsed: number;
   refusedFrames: number;
   refusedPeers: number;
+  /** Frames that spoke of a pod which is not on this node. */
+  refusedForeign: number;
   /** Targets for which there was no room. */
   refusedTargets: number;
   /** Frames that came right after this process had stood still. */
@@ -31,6 +33,7 @@ export function createBatchCounters(): BatchCounters {
     collapsed: 0,
     refusedFrames: 0,
     refusedPeers: 0,
+    refusedForeign: 0,
     refusedTargets: 0,
     refusedStalled: 0,
     expiredTargets: 0,

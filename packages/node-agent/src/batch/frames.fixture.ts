@@ -1,5 +1,6 @@
 /** Frames and reports for the tests of the batcher, and a reader that collects what was sent. */
 import {
+  compareOrder,
   decodeAttributes,
   decodeGone,
   encodeAttributes,
@@ -14,6 +15,7 @@ import {
   readReport,
   recordType,
   reportBytes,
+  verdict,
   writeAddress,
   writeReport,
 } from '@leadsman/wire';
@@ -121,8 +123,8 @@ export class Collected {
         const { podKey, epoch, seq, ageMs } = readReport(bytes);
         const key = podKeyText(podKey);
         const held = this.reports.get(key);
-        const newer = !held || epoch > held.epoch || (epoch === held.epoch && seq >= held.seq);
-        if (newer) this.reports.set(key, { epoch, seq, ageMs });
+        const order = held && compareOrder(epoch, seq, held.epoch, held.seq, 0);
+        if (order !== verdict.older) this.reports.set(key, { epoch, seq, ageMs });
       } else if (reader.type === recordType.attributes) {
         const { podKey, revision } = decodeAttributes(bytes);
         this.attributes.set(podKeyText(podKey), revision);

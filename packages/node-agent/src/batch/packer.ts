@@ -3,6 +3,7 @@
  * hand: they stop waiting only when the sink took it.
  */
 import {
+  type FrameKind,
   type FrameSender,
   FrameWriter,
   frameBytesMin,
@@ -89,7 +90,7 @@ export class Packer {
     return true;
   }
 
-  #finish(sink: PackSink, kind: number, part: number, parts: number): boolean {
+  #finish(sink: PackSink, kind: FrameKind, part: number, parts: number): boolean {
     const frame = this.#writer.finish(kind, part, parts);
     const reports = this.#reports;
     this.#reports = 0;

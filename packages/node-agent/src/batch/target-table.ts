@@ -3,8 +3,10 @@
  *
  * A frame is applied whole or not at all: it is checked first (bytes, then who speaks for whom),
  * and only then applied. A sender speaks for a pod if its peer address is the address in the
- * pod's report; records that carry no address (attributes, ranks, gone) must follow such a report
- * in the same frame or in an earlier one.
+ * pod's report, and that is the pod's own: where the API server's list of the node's pods is known,
+ * the address that it states; else the address that first reported for the pod, all its ports
+ * together, until that has fallen silent. Records that carry no address (attributes, ranks, gone)
+ * must follow such a report in the same frame or in an earlier one.
  *
  * Cost per record: one map look-up and one copy.
  */
@@ -14,7 +16,6 @@ import {
   podKeyBytes,
   podKeyText,
   recordType,
-  reportOffset,
   WireError,
   type WireErrorCode,
 } from '@leadsman/wire';
@@ -27,13 +28,33 @@ export type TakeResult =
   | { status: 'taken' }
   | { status: 'bad_frame'; code: WireErrorCode }
   | { status: 'wrong_peer' }
+  /** A pod that is not on this node, by the API server's list. */
+  | { status: 'foreign_pod' }
   | { status: 'full' }
   /** Nobody knows how old it is, as this process has just stood still; the next will do. */
   | { status: 'stalled' };
 
 const taken: TakeResult = { status: 'taken' };
 const wrongPeer: TakeResult = { status: 'wrong_peer' };
+const foreignPod: TakeResult = { status: 'foreign_pod' };
 const full: TakeResult = { status: 'full' };
+
+/** The pods of this node, by who can prove it. */
+export interface PodDirectory {
+  /** Whether the list is known; while it is not, nothing is concluded from it. */
+  readonly listed: boolean;
+  /**
+   * The addresses (16 bytes each) of a pod by its key as text; empty when it has none yet,
+   * `undefined` when it is none of this node's.
+   */
+  addressesOf(podKey: string): readonly Uint8Array[] | undefined;
+}
+
+/** From where a pod reports, and when it was last heard. */
+interface Binding {
+  readonly address: Uint8Array;
+  heardMs: number;
+}
 
 export class TargetTable {
   readonly targets = new Map<string, Target>();
@@ -48,18 +69,20 @@ export class TargetTable {
   #ended = 0;
   readonly #bounds: BatchBounds;
   readonly #counters: BatchCounters;
+  readonly #directory: PodDirectory | undefined;
+  /** By pod key as text; a pod has a binding only while it has targets. */
+  readonly #bindings = new Map<string, Binding>();
   readonly #reader = new FrameReader();
-  /** Of the loaded frame, per record: type, offset, length, key. Reused. */
-  readonly #types: number[] = [];
-  readonly #offsets: number[] = [];
-  readonly #lengths: number[] = [];
+  /** Of the loaded frame, per record: its target, and where it states an address (-1: nowhere). */
   readonly #keys: string[] = [];
+  readonly #addresses: number[] = [];
   /** Targets that the loaded frame adds. */
   readonly #fresh = new Set<string>();
 
-  constructor(bounds: BatchBounds, counters: BatchCounters) {
+  constructor(bounds: BatchBounds, counters: BatchCounters, directory?: PodDirectory) {
     this.#bounds = bounds;
     this.#counters = counters;
+    this.#directory = directory;
   }
 
   /** Targets of which reports are to be expected. */
@@ -77,16 +100,26 @@ export class TargetTable {
       return { status: 'bad_frame', code: error.code };
     }
     this.#index();
-    if (peer !== undefined && !this.#speaksFor(peer, nowMs)) {
-      this.#counters.refusedPeers++;
-      return wrongPeer;
+    if (peer !== undefined) {
+      if (this.#hasForeignPod()) {
+        this.#counters.refusedForeign++;
+        return foreignPod;
+      }
+      if (!this.#speaksFor(peer, nowMs)) {
+        this.#counters.refusedPeers++;
+        return wrongPeer;
+      }
     }
     if (!this.#hasRoom(peer)) {
       this.#counters.refusedTargets++;
       return full;
     }
     this.#counters.frames++;
-    for (let i = 0; i < this.#types.length; i++) this.#apply(i, nowMs);
+    this.#reader.rewind();
+    for (const key of this.#keys) {
+      this.#reader.next();
+      this.#apply(key, nowMs);
+    }
     return taken;
   }
 
@@ -99,37 +132,28 @@ export class TargetTable {
       if (target.report.waiting) this.waitingReports--;
       this.#counters.expiredTargets++;
     }
+    for (const [pod, binding] of this.#bindings) {
+      if (nowMs - binding.heardMs >= this.#bounds.expireMs) this.#bindings.delete(pod);
+    }
   }
 
   #index(): void {
     const reader = this.#reader;
-    this.#types.length = 0;
-    this.#offsets.length = 0;
-    this.#lengths.length = 0;
     this.#keys.length = 0;
+    this.#addresses.length = 0;
     while (reader.next()) {
-      const isReport = reader.type === recordType.report;
-      const keyAt = reader.offset + (isReport ? reportOffset.podKey : 0);
-      const portAt = reader.offset + (isReport ? reportOffset.port : podKeyBytes);
-      this.#types.push(reader.type);
-      this.#offsets.push(reader.offset);
-      this.#lengths.push(reader.length);
-      const port = reader.view.getUint16(portAt, true);
-      this.#keys.push(`${podKeyText(reader.bytes, keyAt)}/${port}`);
+      this.#keys.push(`${podKeyText(reader.bytes, reader.keyByte)}/${reader.port}`);
+      this.#addresses.push(reader.type === recordType.report ? reader.addressByte : -1);
     }
   }
 
   #speaksFor(peer: Uint8Array, nowMs: number): boolean {
-    for (let i = 0; i < this.#types.length; i++) {
-      const key = this.#keys[i] as string;
+    for (const [i, key] of this.#keys.entries()) {
       const target = this.targets.get(key);
-      if (this.#types[i] === recordType.report) {
-        if (!sameBytes(this.#reader.bytes, (this.#offsets[i] ?? 0) + reportOffset.address, peer)) {
-          return false;
-        }
-        // Another address may take a pod over only once the first has fallen silent.
-        const silent = target !== undefined && nowMs - target.heardMs >= this.#bounds.expireMs;
-        if (target !== undefined && !silent && !sameBytes(target.address, 0, peer)) return false;
+      const addressAt = this.#addresses[i] as number;
+      if (addressAt >= 0) {
+        if (!sameBytes(this.#reader.bytes, addressAt, peer)) return false;
+        if (!this.#isPodAt(podOf(key), peer, nowMs)) return false;
       } else if (!this.#reportedHere(key)) {
         if (target === undefined || !sameBytes(target.address, 0, peer)) return false;
       }
@@ -137,11 +161,36 @@ export class TargetTable {
     return true;
   }
 
-  #reportedHere(key: string): boolean {
-    for (let i = 0; i < this.#types.length; i++) {
-      if (this.#types[i] === recordType.report && this.#keys[i] === key) return true;
+  /** Whether the frame speaks of a pod that the node's list does not have. */
+  #hasForeignPod(): boolean {
+    const directory = this.#directory;
+    if (directory?.listed !== true) return false;
+    return this.#keys.some((key) => directory.addressesOf(podOf(key)) === undefined);
+  }
+
+  /** By the node's list where that says it; else another address must wait for silence. */
+  #isPodAt(pod: string, peer: Uint8Array, nowMs: number): boolean {
+    const stated = this.#directory?.listed === true ? this.#directory.addressesOf(pod) : undefined;
+    if (stated !== undefined && stated.length > 0) {
+      return stated.some((address) => sameBytes(address, 0, peer));
     }
-    return false;
+    const binding = this.#bindings.get(pod);
+    if (binding === undefined || nowMs - binding.heardMs >= this.#bounds.expireMs) return true;
+    return sameBytes(binding.address, 0, peer);
+  }
+
+  #bind(pod: string, address: Uint8Array, nowMs: number): void {
+    const binding = this.#bindings.get(pod);
+    if (binding === undefined)
+      this.#bindings.set(pod, { address: address.slice(), heardMs: nowMs });
+    else {
+      binding.address.set(address);
+      binding.heardMs = nowMs;
+    }
+  }
+
+  #reportedHere(key: string): boolean {
+    return this.#keys.some((other, i) => other === key && (this.#addresses[i] as number) >= 0);
   }
 
   #hasRoom(peer: Uint8Array | undefined): boolean {
@@ -160,37 +209,31 @@ export class TargetTable {
     return targets;
   }
 
-  #apply(i: number, nowMs: number): void {
+  /** Applies the record that the reader is at. */
+  #apply(key: string, nowMs: number): void {
     const reader = this.#reader;
-    const offset = this.#offsets[i] as number;
-    const target = this.#targetOf(i, nowMs);
+    const target = this.#targetOf(key, nowMs);
     target.heardMs = nowMs;
-    const bytes = reader.bytes.subarray(offset, offset + (this.#lengths[i] as number));
-    const type = this.#types[i];
-    if (type === recordType.report) {
+    if (reader.type === recordType.report) {
       this.#counters.reports++;
-      const epoch = reader.view.getFloat64(offset + reportOffset.epoch, true);
-      const seq = reader.view.getFloat64(offset + reportOffset.seq, true);
+      const addressAt = reader.addressByte;
+      const address = reader.bytes.subarray(addressAt, addressAt + addressBytes);
+      this.#bind(podOf(key), address, nowMs);
       const waited = target.report.waiting;
-      if (!this.#put(target.report, target.reportOrder, epoch, seq, bytes, nowMs)) return;
+      if (!this.#put(target.report, target.reportOrder, nowMs)) return;
       if (!waited) this.waitingReports++;
       target.reportedMs = nowMs;
       if (target.ended) this.#ended--;
       target.gone.bytes = undefined;
       target.gone.waiting = false;
-      const addressAt = reportOffset.address;
-      target.address.set(bytes.subarray(addressAt, addressAt + addressBytes));
-      return;
-    }
-    const epoch = reader.view.getFloat64(offset + 24, true);
-    const position = reader.view.getFloat64(offset + 32, true);
-    if (type === recordType.attributes) {
-      this.#put(target.attributes, target.attributesOrder, epoch, position, bytes, nowMs);
-    } else if (type === recordType.ranks) {
-      this.#put(target.ranks, target.ranksOrder, epoch, position, bytes, nowMs);
+      target.address.set(address);
+    } else if (reader.type === recordType.attributes) {
+      this.#put(target.attributes, target.attributesOrder, nowMs);
+    } else if (reader.type === recordType.ranks) {
+      this.#put(target.ranks, target.ranksOrder, nowMs);
     } else {
       const ended = target.ended;
-      if (!this.#put(target.gone, target.reportOrder, epoch, position, bytes, nowMs)) return;
+      if (!this.#put(target.gone, target.reportOrder, nowMs)) return;
       if (!ended) this.#ended++;
       if (target.report.waiting) this.waitingReports--;
       target.report.waiting = false;
@@ -199,36 +242,32 @@ export class TargetTable {
     }
   }
 
-  #targetOf(i: number, nowMs: number): Target {
-    const key = this.#keys[i] as string;
+  #targetOf(key: string, nowMs: number): Target {
     const known = this.targets.get(key);
     if (known !== undefined) return known;
-    const isReport = this.#types[i] === recordType.report;
-    const at = (this.#offsets[i] as number) + (isReport ? reportOffset.podKey : 0);
-    const portAt = (this.#offsets[i] as number) + (isReport ? reportOffset.port : podKeyBytes);
-    const podKey = this.#reader.bytes.slice(at, at + podKeyBytes);
-    const target = new Target(key, podKey, this.#reader.view.getUint16(portAt, true), nowMs);
+    const { bytes, keyByte, port } = this.#reader;
+    const target = new Target(key, bytes.slice(keyByte, keyByte + podKeyBytes), port, nowMs);
     this.targets.set(key, target);
     return target;
   }
 
-  #put(
-    held: Held,
-    order: Newest,
-    epoch: number,
-    position: number,
-    bytes: Uint8Array,
-    nowMs: number,
-  ): boolean {
+  /** Keeps a copy of the record that the reader is at, if it is newer than what is held. */
+  #put(held: Held, order: Newest, nowMs: number): boolean {
+    const { bytes, offset, length, epoch, position } = this.#reader;
     if (!order.accept(epoch, position, nowMs)) {
       this.#counters.repeated++;
       return false;
     }
     if (held.waiting) this.#counters.collapsed++;
     this.news++;
-    held.put(bytes);
+    held.put(bytes.subarray(offset, offset + length));
     return true;
   }
+}
+
+/** The pod of a target: a key is `<pod key as text>/<port>`. */
+function podOf(key: string): string {
+  return key.slice(0, key.indexOf('/'));
 }
 
 function sameBytes(bytes: Uint8Array, offset: number, other: Uint8Array): boolean {

@@ -3,12 +3,9 @@
  * the collectors have not been told yet. One object per (pod, serving port), bounded by the
  * batcher's table.
  */
-import { epochTakeoverMs, recordType } from '@leadsman/wire';
+import { compareOrder, recordType, verdict } from '@leadsman/wire';
 
-/**
- * The order of one kind of record: the highest (epoch, position) wins. A lower epoch takes over
- * when the higher one has been silent for a while: its sender restarted on a clock set back.
- */
+/** The newest (epoch, position) of one kind of record, by the order that all readers share. */
 export class Newest {
   epoch = 0;
   position = 0;
@@ -17,16 +14,13 @@ export class Newest {
 
   /** Whether a record is newer than what is held; a repetition only proves that its sender lives. */
   accept(epoch: number, position: number, nowMs: number): boolean {
-    if (epoch === this.epoch && position === this.position) {
-      this.heardMs = nowMs;
-      return false;
-    }
-    const newer = epoch > this.epoch || (epoch === this.epoch && position > this.position);
-    const takesOver = epoch < this.epoch && nowMs - this.heardMs >= epochTakeoverMs;
-    if (!newer && !takesOver) return false;
+    const silentMs = nowMs - this.heardMs;
+    const result = compareOrder(epoch, position, this.epoch, this.position, silentMs);
+    if (result === verdict.older) return false;
+    this.heardMs = nowMs;
+    if (result === verdict.duplicate) return false;
     this.epoch = epoch;
     this.position = position;
-    this.heardMs = nowMs;
     return true;
   }
 }

@@ -72,7 +72,7 @@ async function discover(
     selector: options.selector ?? '',
     portDefault: port,
     scrapes,
-    logger: { info: () => undefined, warn: () => undefined },
+    logger: { info: () => undefined, warn: () => undefined, error: () => undefined },
     random: () => 0.5,
   });
   discovery.start();

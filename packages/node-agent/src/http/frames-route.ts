@@ -1,9 +1,10 @@
 /**
- * `POST /v1/frames`: where the sidecars of the node hand in their reports.
+ * `POST /v1/frames`: where sidecars of the former release hand in their reports, one frame each; those
+ * of this one keep a stream open (frame-streams.ts) and are answered by the same rules.
  *
  * ```
  *   204 taken, and there is a way onward
- *   400 no frame, with the reason     403 the peer is not the pod it speaks for
+ *   400 no frame, with the reason     403 the peer is not the pod it speaks for, or that is not on this node
  *   413 larger than a sidecar's frame can be     429 the table of targets is full
  *   503 no way onward now, or an end to come: a sidecar in mode `auto` publishes itself meanwhile
  * ```
@@ -64,6 +65,11 @@ export function addFramesRoute(server: FastifyInstance, options: FramesRouteOpti
         .code(403)
         .send(problem('wrong_peer', `${seen} is not the pod that the frame speaks for`));
     }
+    if (result.status === 'foreign_pod') {
+      return reply
+        .code(403)
+        .send(problem('foreign_pod', 'the frame speaks for a pod that is not on this node'));
+    }
     return reply.code(429).send(problem('full', 'no room for another target'));
   });
 }
@@ -72,7 +78,8 @@ function problem(code: string, message: string) {
   return { error: { code, message } };
 }
 
-function addressOf(text: string | undefined): Uint8Array | undefined {
+/** The address of a peer as a report has it; `undefined` for one that no report can have. */
+export function addressOf(text: string | undefined): Uint8Array | undefined {
   if (text === undefined) return undefined;
   const bytes = new Uint8Array(addressBytes);
   try {

@@ -1,25 +1,26 @@
 /**
- * The picker's own metrics, summed over its threads. The numbers lie in memory that the threads
+ * The picker's own metrics, summed over its workers. The numbers lie in memory that the workers
  * write; they are read when somebody scrapes. No label comes out of a request.
  */
+
+import { type CounterName, type Counters, counterNames } from '@leadsman/ext-proc/counters';
 import { type ReadCounter, registerReadCounters } from '@leadsman/service';
 import { Gauge, type Registry } from 'prom-client';
-import { type CounterName, type Counters, counterNames } from '../ext-proc/counters.ts';
 import type { PoolStatus } from '../pool/pool-registry.ts';
 
 export interface PickerNumbers {
   counters: readonly Counters[];
   pools: () => PoolStatus[];
   inFlight: (index: number) => number;
-  threads: {
+  workers: {
     readonly running: number;
     readonly restarts: number;
     readonly hangs: number;
-    utilization(): ReadonlyMap<number, number>;
+    busyRatios(nowMs: number): ReadonlyMap<number, number>;
   };
+  nowMs: () => number;
   endpointsDropped: () => number;
-  /** Collector threads started again after a fault. */
-  collectorRestarts: () => number;
+  collector: { readonly restarts: number; readonly hangs: number };
   notReady: () => string | undefined;
 }
 
@@ -33,22 +34,27 @@ const help: Partial<Record<CounterName, string>> = {
 
 /** Adds all of them to `registry`. */
 export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers): void {
-  registerReadCounters(registry, 'picker', counterNames.map(ofThreads(numbers)));
+  registerReadCounters(registry, 'picker', counterNames.map(ofWorkers(numbers)));
   registerReadCounters(registry, 'picker', [
     [
-      'thread_restarts_total',
-      'Threads started again after a fault.',
-      () => numbers.threads.restarts,
+      'worker_restarts_total',
+      'Workers started again after a fault.',
+      () => numbers.workers.restarts,
     ],
     [
-      'thread_hangs_total',
-      'Threads that hung, and were ended to be started again.',
-      () => numbers.threads.hangs,
+      'worker_hangs_total',
+      'Workers that hung, and were ended to be started again.',
+      () => numbers.workers.hangs,
     ],
     [
       'collector_restarts_total',
-      'Collector threads started again after a fault.',
-      () => numbers.collectorRestarts(),
+      'Collectors started again after a fault.',
+      () => numbers.collector.restarts,
+    ],
+    [
+      'collector_hangs_total',
+      'Collectors that hung, and were ended to be started again.',
+      () => numbers.collector.hangs,
     ],
     [
       'endpoints_dropped_total',
@@ -56,10 +62,10 @@ export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers
       () => numbers.endpointsDropped(),
     ],
   ]);
-  gauge(registry, 'leadsman_picker_threads', 'ext_proc threads that run.', () => {
-    return numbers.threads.running;
+  gauge(registry, 'leadsman_picker_workers', 'Workers that run.', () => {
+    return numbers.workers.running;
   });
-  busyThreads(registry, numbers);
+  busyWorkers(registry, numbers);
   gauge(registry, 'leadsman_picker_ready', '1 while traffic should come here.', () => {
     return numbers.notReady() === undefined ? 1 : 0;
   });
@@ -80,8 +86,8 @@ export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers
   });
 }
 
-/** A counter of the threads, summed over them. */
-function ofThreads(numbers: PickerNumbers): (name: CounterName) => ReadCounter {
+/** A counter of the workers, summed over them. */
+function ofWorkers(numbers: PickerNumbers): (name: CounterName) => ReadCounter {
   return (name) => {
     const text = help[name] ?? `${name.replaceAll('_', ' ')}, since the start.`;
     const sum = () => numbers.counters.reduce((total, counters) => total + counters.get(name), 0);
@@ -100,16 +106,18 @@ function gauge(registry: Registry, name: string, text: string, value: () => numb
   });
 }
 
-function busyThreads(registry: Registry, numbers: PickerNumbers): void {
+function busyWorkers(registry: Registry, numbers: PickerNumbers): void {
   const metric = new Gauge({
-    name: 'leadsman_picker_thread_busy_ratio',
-    help: 'Share of the time since the last scrape in which an ext_proc thread was busy.',
-    labelNames: ['thread'],
+    name: 'leadsman_picker_worker_busy_ratio',
+    help: 'Share of the time since the last scrape in which a worker was busy.',
+    labelNames: ['worker'],
     registers: [registry],
     collect() {
-      // A thread that is down has no share.
+      // A worker that is down has no share.
       metric.reset();
-      for (const [thread, ratio] of numbers.threads.utilization()) metric.set({ thread }, ratio);
+      for (const [worker, ratio] of numbers.workers.busyRatios(numbers.nowMs())) {
+        metric.set({ worker }, ratio);
+      }
     },
   });
 }

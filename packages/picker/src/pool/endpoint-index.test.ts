@@ -1,6 +1,6 @@
+import type { Member } from '@leadsman/scheduling/endpoint';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Member } from './endpoint.ts';
 import { EndpointIndex, indexRestMs } from './endpoint-index.ts';
 
 function member(name: string, port = 8000): Member {

@@ -6,8 +6,9 @@
  * to it is in flight, and long enough has passed for every worker to have swapped its list: until
  * then a late release or a late pick must not touch another pod's count.
  */
+
+import type { Endpoint, Member } from '@leadsman/scheduling/endpoint';
 import { formatHostPort } from '@leadsman/wire';
-import type { Endpoint, Member } from './endpoint.ts';
 
 /**
  * How long (ms) a position rests. Workers swap lists within milliseconds; a worker stalled for

@@ -6,9 +6,10 @@
  * list is told again when a pod behind such an address appears or is replaced.
  */
 import { readFile } from 'node:fs/promises';
-import type { ViewReader } from '@leadsman/collector';
+import type { Member } from '@leadsman/scheduling/endpoint';
 import type { Logger } from '@leadsman/service';
-import type { Member } from './endpoint.ts';
+import type { ViewReader } from '@leadsman/view/reader';
+import { epochTakeoverMs } from '@leadsman/wire';
 import type { MembershipListener, MembershipSource } from './membership.ts';
 import {
   declaredPodKey,
@@ -68,7 +69,11 @@ export class FileSource implements MembershipSource {
   async #read(): Promise<void> {
     try {
       const text = await readFile(this.#options.path, 'utf8');
-      if (text === this.#text) return;
+      if (text === this.#text) {
+        // Who is behind an address may change by silence alone.
+        this.#tell();
+        return;
+      }
       this.#text = text;
       this.#file = parsePoolFile(text);
       this.#problem = '';
@@ -103,19 +108,31 @@ export class FileSource implements MembershipSource {
     }
   }
 
-  /** The pod behind each reporting address and port; the newest reporter wins. */
+  /** The pod behind each reporting address and port, where several say so by {@link succeeds}. */
   #reportingPods(): Map<string, string> {
     const { reader } = this.#options;
-    const pods = new Map<string, { podKey: string; receivedAtMs: number }>();
+    const slots = new Map<string, number>();
     for (let slot = 0; slot < reader.slots; slot++) {
       if (!reader.isUsed(slot)) continue;
       const target = `${reader.address(slot)} ${reader.port(slot)}`;
-      const receivedAtMs = reader.receivedAtMs(slot);
-      if ((pods.get(target)?.receivedAtMs ?? Number.NEGATIVE_INFINITY) >= receivedAtMs) continue;
-      pods.set(target, { podKey: reader.podKey(slot), receivedAtMs });
+      const other = slots.get(target);
+      if (other === undefined || succeeds(reader, slot, other)) slots.set(target, slot);
     }
-    return new Map([...pods].map(([target, { podKey }]) => [target, podKey]));
+    return new Map([...slots].map(([target, slot]) => [target, reader.podKey(slot)]));
   }
+}
+
+/**
+ * Whether the pod of `slot` has taken the address over from that of `other`. Its sender is the
+ * younger one: it has the higher epoch. That a report came last says nothing, it may have been long
+ * on its way. Only when the younger one has been silent for as long as a clock set back takes
+ * (`epochTakeoverMs`) does a newer measurement of the elder count.
+ */
+function succeeds(reader: ViewReader, slot: number, other: number): boolean {
+  const [epoch, otherEpoch] = [reader.epoch(slot), reader.epoch(other)];
+  if (epoch === otherEpoch) return reader.measuredAtMs(slot) > reader.measuredAtMs(other);
+  if (epoch < otherEpoch) return !succeeds(reader, other, slot);
+  return reader.measuredAtMs(other) - reader.receivedAtMs(slot) < epochTakeoverMs;
 }
 
 function toMember(entry: PoolFileEndpoint, podKeyOf: ReadonlyMap<string, string>): Member {

@@ -4,7 +4,7 @@
  * A source lives in the main thread. It tells of each change with the pool's whole list, and
  * nothing on the request path ever waits for it: when it is cut off, the last lists stay.
  */
-import type { PoolMembers } from './endpoint.ts';
+import type { PoolMembers } from '@leadsman/scheduling/endpoint';
 
 export interface MembershipListener {
   /** A pool is new or has changed. */

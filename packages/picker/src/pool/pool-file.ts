@@ -15,12 +15,18 @@
  *
  * Without `podUid` an endpoint is whichever reporting pod has its address and port.
  */
-import { podKeyFromUid, podKeyText, WireError, writeAddress } from '@leadsman/wire';
+import { canonicalAddress, podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { LineCounter, parseDocument } from 'yaml';
 import { z } from 'zod';
 
 const endpoint = z.strictObject({
-  address: z.string().refine(isAddress, 'not an IP address'),
+  /** Canonical, however it is written. */
+  address: z.string().transform((text, context) => {
+    const address = canonicalAddress(text);
+    if (address !== undefined) return address;
+    context.addIssue({ code: 'custom', message: 'not an IP address' });
+    return z.NEVER;
+  }),
   port: z.number().int().min(1).max(65_535),
   podUid: z.string().min(1).optional(),
   podName: z.string().default(''),
@@ -100,14 +106,4 @@ export function parsePoolFile(text: string): PoolFile {
 /** The key of an endpoint that names its pod, or that no report has claimed yet. */
 export function declaredPodKey(entry: PoolFileEndpoint): string {
   return podKeyText(podKeyFromUid(entry.podUid ?? `${entry.address}:${entry.port}`));
-}
-
-function isAddress(text: string): boolean {
-  try {
-    writeAddress(text, new Uint8Array(16), 0);
-    return true;
-  } catch (error) {
-    if (error instanceof WireError) return false;
-    throw error;
-  }
 }

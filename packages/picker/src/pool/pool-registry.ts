@@ -5,7 +5,7 @@
  * It remembers the newest list of each pool, so that a worker that starts late (or again, after a
  * crash) gets all of them at once.
  */
-import type { Endpoint, PoolMembers, PoolUpdate } from './endpoint.ts';
+import type { Endpoint, PoolMembers, PoolUpdate } from '@leadsman/scheduling/endpoint';
 import type { EndpointIndex } from './endpoint-index.ts';
 import type { MembershipListener } from './membership.ts';
 

@@ -1,11 +1,15 @@
 /** A fleet view with a writer, for this package's tests: endpoints report what a test says. */
-import { createView, FrameIngest, ViewWriter } from '@leadsman/collector';
+
+import { FrameIngest } from '@leadsman/collector';
 import { monotonicMs } from '@leadsman/service';
+import { createView } from '@leadsman/view/layout';
+import { ViewWriter } from '@leadsman/view/writer';
 import {
   FrameWriter,
   metric,
   metricsCount,
   podKeyFromUid,
+  reason,
   reportBytes,
   writeReport,
 } from '@leadsman/wire';
@@ -14,13 +18,16 @@ export interface SampleReport {
   uid: string;
   address?: string;
   port?: number;
+  epoch?: number;
   runningRequests?: number;
   waitingRequests?: number;
   kvCacheUsageRatio?: number;
+  /** Default: ok. */
+  reason?: number;
 }
 
 export class SampleFleet {
-  readonly view: SharedArrayBuffer;
+  readonly view: ArrayBufferLike;
   readonly #ingest: FrameIngest;
   readonly #frames = new FrameWriter({ id: new Uint8Array(16).fill(7), epoch: 1 });
   #seq = 0;
@@ -46,9 +53,9 @@ export class SampleFleet {
         port: report.port ?? 8000,
         rank: 0,
         flags: 0,
-        reason: 0,
+        reason: report.reason ?? reason.ok,
         engineRanks: 1,
-        epoch: 1,
+        epoch: report.epoch ?? 1,
         seq: this.#seq,
         ageMs: 0,
         metrics,

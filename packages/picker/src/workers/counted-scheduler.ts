@@ -1,11 +1,11 @@
 /** Counts picks per endpoint in shared memory, for people and tests; otherwise a pass-through. */
-import type { Outcome, Pick, RequestFacts, Scheduler } from '../scheduling/scheduler.ts';
+import type { Outcome, Pick, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
 
 export class CountedScheduler implements Scheduler {
   readonly #scheduler: Scheduler;
   readonly #picks: Uint32Array;
 
-  constructor(scheduler: Scheduler, picks: SharedArrayBuffer) {
+  constructor(scheduler: Scheduler, picks: ArrayBufferLike) {
     this.#scheduler = scheduler;
     this.#picks = new Uint32Array(picks);
   }

@@ -1,34 +1,23 @@
 /**
- * What the main thread and its ext_proc threads share and tell each other. Everything here is
- * cloneable; the memory is shared, never copied.
+ * What the main process and its workers tell each other. Everything here can be cloned; the memory
+ * they share is laid out alike on both sides (picker-memory.ts).
  */
+
+import type { ExtProcOptions } from '@leadsman/ext-proc/server/server';
+import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
+import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
+import type { SchedulingConfig } from '@leadsman/scheduling/scheduling-config';
+import type {
+  SchedulingFromWorker,
+  SchedulingToWorker,
+} from '@leadsman/scheduling/shared/messages';
 import type { LogLevel } from '@leadsman/service';
-import type { SchedulingConfig } from '../config/scheduling-config.ts';
-import type { ExtProcOptions } from '../ext-proc/server.ts';
-import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
-import type { InFlightShape } from '../in-flight/table.ts';
-import type { PoolUpdate } from '../pool/endpoint.ts';
-import type { SchedulingMemory } from '../scheduling/shared-memory.ts';
-import type { SchedulingFromWorker, SchedulingToWorker } from '../scheduling/worker-messages.ts';
+import type { SharedMemorySize } from './picker-memory.ts';
 
-/** Numbers that every thread of the process may read at any time. */
-export interface SharedMemory {
-  view: SharedArrayBuffer;
-  inFlight: SharedArrayBuffer;
-  inFlightShape: InFlightShape;
-  /** Requests that streams of other threads may join (in-flight/shared-requests.ts). */
-  requests: SharedArrayBuffer;
-  /** Picks since the start, one u32 per endpoint position. */
-  picks: SharedArrayBuffer;
-  scheduling: SchedulingMemory;
-  /** Counters of the ext_proc server, one buffer per thread. */
-  counters: SharedArrayBuffer[];
-}
-
-/** `workerData` of an ext_proc thread. */
-export interface WorkerData {
+/** The first message to a worker. */
+export interface WorkerStart {
   worker: number;
-  shared: SharedMemory;
+  memory: SharedMemorySize;
   extProc: ExtProcOptions;
   config: SchedulingConfig;
   logLevel: LogLevel;

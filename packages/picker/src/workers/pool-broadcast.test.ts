@@ -1,5 +1,5 @@
+import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import type { PoolUpdate } from '../pool/endpoint.ts';
 import { broadcastDelayMs, PoolBroadcast } from './pool-broadcast.ts';
 
 beforeEach(() => {
@@ -17,11 +17,15 @@ const update = (pool: string, version: number): PoolUpdate => ({
   endpoints: [],
 });
 
+const failOnFault = (error: unknown) => {
+  throw error;
+};
+
 it('tells the newest list of each pool once, and what happened to a pool last', () => {
   const told: { updates: number[]; removed: string[] }[] = [];
   const broadcast = new PoolBroadcast((updates, removed) => {
     told.push({ updates: updates.map(({ version }) => version), removed });
-  });
+  }, failOnFault);
   broadcast.poolUpdated(update('a', 1));
   broadcast.poolUpdated(update('a', 2));
   broadcast.poolUpdated(update('b', 3));
@@ -33,4 +37,23 @@ it('tells the newest list of each pool once, and what happened to a pool last', 
   expect(told).toEqual([{ updates: [2, 4], removed: ['b'] }]);
   vi.advanceTimersByTime(1_000);
   expect(told).toHaveLength(1);
+});
+
+it('tells changes again whose telling failed, the newest of each pool', () => {
+  const told: number[][] = [];
+  const faults: unknown[] = [];
+  const broadcast = new PoolBroadcast(
+    (updates) => {
+      if (faults.length === 0) throw new Error('on purpose');
+      told.push(updates.map(({ version }) => version));
+    },
+    (error) => faults.push(error),
+  );
+  broadcast.poolUpdated(update('a', 1));
+  broadcast.poolUpdated(update('b', 2));
+  vi.advanceTimersByTime(broadcastDelayMs);
+  expect(faults).toHaveLength(1);
+  broadcast.poolUpdated(update('a', 3));
+  vi.advanceTimersByTime(10_000);
+  expect(told).toEqual([[3, 2]]);
 });

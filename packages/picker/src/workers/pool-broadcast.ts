@@ -1,24 +1,32 @@
 /**
- * Tells the ext_proc threads of changed pools, several changes at once.
+ * Tells the workers of changed pools, several changes at once.
  *
- * Under a rolling update a pool changes with every pod; each change costs every thread the copy of
+ * Under a rolling update a pool changes with every pod; each change costs every worker the copy of
  * a whole list. Changes within a few milliseconds are therefore told as one, the newest list of
  * each pool. That delay is small against the 100 ms within which a pick must see a change.
  */
-import type { PoolUpdate } from '../pool/endpoint.ts';
+import type { PoolUpdate } from '@leadsman/scheduling/endpoint';
 import type { PoolChanges } from '../pool/pool-registry.ts';
 
 /** How long a change may wait for others, ms. */
 export const broadcastDelayMs = 5;
+/** Before changes are told again whose telling failed, ms. */
+const retryMs = 500;
 
 export class PoolBroadcast implements PoolChanges {
   readonly #tell: (updates: PoolUpdate[], removed: string[]) => void;
+  readonly #onFault: (error: unknown) => void;
   readonly #updates = new Map<string, PoolUpdate>();
   readonly #removed = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(tell: (updates: PoolUpdate[], removed: string[]) => void) {
+  /** `tell` may throw: then `onFault` hears of it, and the changes are told again. */
+  constructor(
+    tell: (updates: PoolUpdate[], removed: string[]) => void,
+    onFault: (error: unknown) => void,
+  ) {
     this.#tell = tell;
+    this.#onFault = onFault;
   }
 
   poolUpdated(update: PoolUpdate): void {
@@ -37,14 +45,17 @@ export class PoolBroadcast implements PoolChanges {
     clearTimeout(this.#timer);
   }
 
-  #later(): void {
+  #later(delayMs: number = broadcastDelayMs): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      const updates = [...this.#updates.values()];
-      const removed = [...this.#removed];
-      this.#updates.clear();
-      this.#removed.clear();
-      this.#tell(updates, removed);
-    }, broadcastDelayMs);
+      try {
+        this.#tell([...this.#updates.values()], [...this.#removed]);
+        this.#updates.clear();
+        this.#removed.clear();
+      } catch (error) {
+        this.#onFault(error);
+        this.#later(retryMs);
+      }
+    }, delayMs);
   }
 }

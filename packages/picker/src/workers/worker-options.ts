@@ -1,13 +1,13 @@
-/** From the picker's flags to what one ext_proc thread needs to know. */
-import type { PickerConfig } from '../config.ts';
-import { BodyMode } from '../ext-proc/body-mode.ts';
+/** From the picker's flags to what one worker needs to know. */
+import { BodyMode } from '@leadsman/ext-proc/body-mode';
 import {
   defaultExchangeOptions,
   defaultHeldBytesMax,
   type ExtProcOptions,
-} from '../ext-proc/server.ts';
-import type { TlsIdentity } from '../ext-proc/transport/http2-server.ts';
-import { defaultTransportLimits } from '../ext-proc/transport/limits.ts';
+} from '@leadsman/ext-proc/server/server';
+import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
+import { defaultTransportLimits } from '@leadsman/ext-proc/transport/limits';
+import type { PickerConfig } from '../config/picker-config.ts';
 
 const bodyModes: Readonly<Record<PickerConfig['requestBodyMode'], BodyMode>> = {
   none: BodyMode.none,
@@ -35,8 +35,8 @@ export function parsePoolPorts(texts: readonly string[]): PoolPort[] {
 }
 
 /**
- * The options of a thread's server. `port` is that of the first address: 0 until the system has
- * given one to the first thread.
+ * The options of a worker's server. `port` is that of the first address: 0 until the system has
+ * given one to the first worker.
  */
 export function extProcOptionsOf(
   config: PickerConfig,

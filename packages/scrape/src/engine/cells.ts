@@ -29,8 +29,11 @@ export class Cells {
   /** Of these, series whose number cannot be: NaN, negative, a sentinel. */
   invalid = 0;
   overflow = false;
+  /** Lines of the family are missing from the page: what is left is not all. */
+  lost = false;
 
   reset(): void {
+    this.lost = false;
     if (this.series === 0) return;
     this.#ranks.length = 0;
     this.#sets.length = 0;
@@ -65,9 +68,9 @@ export class Cells {
     return this.series > this.invalid;
   }
 
-  /** The sum over all series' numbers; NaN when there is none, or one is unusable. */
+  /** The sum over all series' numbers; NaN when there is none, one is unusable or missing. */
   get sum(): number {
-    let sum = this.series === 0 ? Number.NaN : 0;
+    let sum = this.series === 0 || this.lost ? Number.NaN : 0;
     for (const value of this.#values) sum += value;
     return sum;
   }
@@ -76,14 +79,15 @@ export class Cells {
   fold(addParts: boolean): void {
     this.rankIds.length = 0;
     this.rankValues.length = 0;
+    const incomplete = this.overflow || this.lost;
     if (this.#ranks.length === 1) {
       this.rankIds.push(this.#ranks[0] as number);
-      this.rankValues.push(this.#values[0] as number);
+      this.rankValues.push(incomplete ? Number.NaN : (this.#values[0] as number));
       return;
     }
     for (let i = 0; i < this.#ranks.length; i++) {
       const rank = this.#ranks[i] as number;
-      const value = this.overflow ? Number.NaN : (this.#values[i] as number);
+      const value = incomplete ? Number.NaN : (this.#values[i] as number);
       const at = this.rankIds.indexOf(rank);
       if (at < 0) {
         this.rankIds.push(rank);

@@ -2,24 +2,25 @@
  * Turns a profile into the form the evaluator runs on: aliases spelled out, equal selectors
  * shared, names numbered. Done once per profile and process.
  */
-import { metric } from '@leadsman/wire';
+import { type MetricUnit, metric, unitOfMetric } from '@leadsman/wire';
 import { FamilyNames } from '../exposition/family-names.ts';
 import { Cells } from './cells.ts';
 import type { Alias, EngineProfile, Selector, Source } from './profile.ts';
-import { type Unit, unitOfMetric } from './unit.ts';
 
 export interface CompiledSelector {
   family: string;
+  /** Index of the family among the names. */
+  name: number;
   where: readonly (readonly [string, string])[];
   label: string | undefined;
   scale: number;
   /** `undefined`: only the movement matters, any number is sound. */
-  unit: Unit | undefined;
+  unit: MetricUnit | undefined;
   cells: Cells;
 }
 
 export interface CompiledSource {
-  op: 'value' | 'divide' | 'multiply' | 'add';
+  op: 'value' | 'divide' | 'multiply' | 'add' | 'max';
   /** The families by name, for people: `a ÷ b`. */
   text: string;
   first: CompiledSelector;
@@ -27,11 +28,13 @@ export interface CompiledSource {
   second: CompiledSelector | undefined;
   /** The numbers of the source: those of `first`, or what the operation gives. */
   cells: Cells;
+  /** Every rank states what all ranks have together. */
+  eachStatesTotal: boolean;
 }
 
 export interface CompiledSignal {
   metric: number;
-  unit: Unit;
+  unit: MetricUnit;
   sources: readonly CompiledSource[];
 }
 
@@ -59,9 +62,10 @@ export interface CompiledProfile {
 export function compileProfile(profile: EngineProfile): CompiledProfile {
   const selectors: CompiledSelector[] = [];
   const spellings = (family: string): string[] => spellingsOf(family, profile.aliases ?? []);
-  const select = (selector: Selector, unit: Unit | undefined): CompiledSelector => {
+  const select = (selector: Selector, unit: MetricUnit | undefined): CompiledSelector => {
     const compiled = {
       family: selector.family,
+      name: -1,
       where: Object.entries(selector.where ?? {}),
       label: selector.label,
       scale: selector.scale ?? 1,
@@ -85,9 +89,10 @@ export function compileProfile(profile: EngineProfile): CompiledProfile {
   const sleepFamilies = profile.sleep === undefined ? [] : spellings(profile.sleep.family);
   const families = selectors.map((selector) => selector.family);
   const unique = [...new Set([...families, ...loraFamilies, ...sleepFamilies])];
+  for (const selector of selectors) selector.name = unique.indexOf(selector.family);
   return {
     profile,
-    names: new FamilyNames(unique),
+    names: new FamilyNames(unique, loraFamilies),
     proofs: proofsOf(unique, profile.aliases ?? []),
     selectorsOfName: unique.map((name) => selectors.filter(({ family }) => family === name)),
     selectors,
@@ -135,7 +140,8 @@ function variants(source: Source, spellings: (family: string) => string[]): Sour
   const lead = pair === undefined ? (source as Selector) : pair[0];
   return spellings(lead.family).map((_, i) => {
     if ('divide' in source) return { divide: both(source.divide, i) };
-    if ('multiply' in source) return { multiply: both(source.multiply, i) };
+    if ('multiply' in source) return { ...source, multiply: both(source.multiply, i) };
+    if ('max' in source) return { max: both(source.max, i) };
     if ('add' in source) return { add: both(source.add, i) };
     return respell(source, i);
   });
@@ -144,32 +150,50 @@ function variants(source: Source, spellings: (family: string) => string[]): Sour
 function pairOf(source: Source): readonly [Selector, Selector] | undefined {
   if ('divide' in source) return source.divide;
   if ('multiply' in source) return source.multiply;
+  if ('max' in source) return source.max;
   return 'add' in source ? source.add : undefined;
 }
 
 function compileSource(
   source: Source,
-  unit: Unit,
-  select: (selector: Selector, unit: Unit | undefined) => CompiledSelector,
+  unit: MetricUnit,
+  select: (selector: Selector, unit: MetricUnit | undefined) => CompiledSelector,
 ): CompiledSource {
   if ('divide' in source) {
     // Numerator and denominator are amounts, whatever their quotient is.
     const [of, by] = source.divide;
     const operands = { first: select(of, 'total'), second: select(by, 'capacity') };
-    return { op: 'divide', text: pairText(of, by, '÷'), ...operands, cells: new Cells() };
+    return computed('divide', pairText(of, by, '÷'), operands);
   }
   if ('multiply' in source) {
     const [left, right] = source.multiply;
     const operands = { first: select(left, 'capacity'), second: select(right, 'size') };
-    return { op: 'multiply', text: pairText(left, right, '×'), ...operands, cells: new Cells() };
+    const stated = source.eachStatesTotal === true;
+    return computed('multiply', pairText(left, right, '×'), operands, stated);
   }
   if ('add' in source) {
     const [left, right] = source.add;
     const operands = { first: select(left, unit), second: select(right, unit) };
-    return { op: 'add', text: pairText(left, right, '+'), ...operands, cells: new Cells() };
+    return computed('add', pairText(left, right, '+'), operands);
+  }
+  if ('max' in source) {
+    const [left, right] = source.max;
+    const operands = { first: select(left, unit), second: select(right, unit) };
+    return computed('max', pairText(left, right, 'or'), operands);
   }
   const first = select(source, unit);
-  return { op: 'value', text: selectorText(source), first, second: undefined, cells: first.cells };
+  const text = selectorText(source);
+  const { cells } = first;
+  return { op: 'value', text, first, second: undefined, cells, eachStatesTotal: false };
+}
+
+function computed(
+  op: CompiledSource['op'],
+  text: string,
+  operands: { first: CompiledSelector; second: CompiledSelector },
+  eachStatesTotal = false,
+): CompiledSource {
+  return { op, text, ...operands, cells: new Cells(), eachStatesTotal };
 }
 
 function pairText(left: Selector, right: Selector, sign: string): string {

@@ -46,6 +46,7 @@ const sourceSchema = z.union([
   z.strictObject({ divide: pairSchema }),
   z.strictObject({ multiply: pairSchema }),
   z.strictObject({ add: pairSchema }),
+  z.strictObject({ max: pairSchema }),
 ]);
 
 /** Set by us, not by a page. */

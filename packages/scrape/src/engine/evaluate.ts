@@ -7,7 +7,6 @@
  */
 import { metric, ranksMax } from '@leadsman/wire';
 import type { Samples } from '../exposition/samples.ts';
-import { emptyReading, finding, type Reading } from '../reading.ts';
 import type { Cells } from './cells.ts';
 import type {
   CompiledProfile,
@@ -17,6 +16,7 @@ import type {
 } from './compile.ts';
 import { LabelSets, noRank, partOfTotal } from './label-sets.ts';
 import { applyLora } from './lora.ts';
+import { emptyReading, finding, type Reading } from './reading.ts';
 import { applySleep } from './sleep.ts';
 import { addsParts, soundValue } from './unit.ts';
 
@@ -27,9 +27,14 @@ export function evaluate(compiled: CompiledProfile, samples: Samples): Reading {
   const reading = emptyReading(compiled.profile.name);
   reading.malformedLines = samples.malformedLines;
   reading.droppedSamples = samples.droppedSamples;
+  reading.invalidSamples = samples.timelessSamples;
   reading.series = samples.count;
-  for (const selector of compiled.selectors) selector.cells.reset();
+  for (const { cells, name } of compiled.selectors) {
+    cells.reset();
+    cells.lost = samples.lost[name] !== 0;
+  }
   sets.read(compiled.profile, samples, reading.models);
+  reading.unknownRankLabels = sets.unknownRankLabels;
   distribute(compiled, samples, reading);
   const { capacity } = compiled;
   const weights = capacity === undefined ? undefined : resolve(capacity);
@@ -84,6 +89,7 @@ function resolve(signal: CompiledSignal): CompiledSource | undefined {
     if (!isThere(source)) continue;
     first.cells.fold(addsParts(first.unit ?? 'total'));
     if (second === undefined) return source;
+    cells.lost = isLost(source);
     second.cells.fold(addsParts(second.unit ?? 'total'));
     cells.rankIds.length = 0;
     cells.rankValues.length = 0;
@@ -95,6 +101,7 @@ function resolve(signal: CompiledSignal): CompiledSource | undefined {
       cells.rankIds.push(rank);
       cells.rankValues.push(soundValue(signal.unit, operate(source.op, left, right)));
     }
+    if (source.eachStatesTotal) shareTotal(cells);
     return source;
   }
   return undefined;
@@ -104,14 +111,30 @@ function resolve(signal: CompiledSignal): CompiledSource | undefined {
  * Whether the page has what the source needs. Of a sum, a series is enough: without a usable
  * number the sum is unknown, as one operand alone would be too little.
  */
-function isThere({ op, first, second }: CompiledSource): boolean {
+function isThere(source: CompiledSource): boolean {
+  const { op, first, second } = source;
+  // A family of which lines are missing is on the page: an older name must not speak for it.
+  if (isLost(source)) return true;
   if (second === undefined) return first.cells.usable;
-  if (op === 'add') return first.cells.series > 0 && second.cells.series > 0;
+  if (op === 'add' || op === 'max') return first.cells.series > 0 && second.cells.series > 0;
   return first.cells.usable && second.cells.usable;
+}
+
+function isLost({ first, second }: CompiledSource): boolean {
+  return first.cells.lost || second?.cells.lost === true;
+}
+
+/** Ranks that all state the same total have an equal share of it each. */
+function shareTotal(cells: Cells): void {
+  const { rankIds, rankValues } = cells;
+  const [first] = rankValues;
+  if (rankIds.length < 2 || rankValues.some((value) => value !== first)) return;
+  for (let i = 0; i < rankValues.length; i++) rankValues[i]! /= rankIds.length;
 }
 
 function operate(op: CompiledSource['op'], left: number, right: number): number {
   if (op === 'add') return left + right;
+  if (op === 'max') return Math.max(left, right);
   return op === 'divide' ? left / right : left * right;
 }
 
@@ -130,17 +153,20 @@ function applySource(
   reading: Reading,
 ): void {
   const { cells } = source;
-  const value = total(signal, cells, weights);
-  reading.metrics[signal.metric] = value;
-  note(signal.metric, source, Number.isNaN(value) ? finding.invalid : finding.known, reading);
+  const lost = isLost(source);
+  applyNumber(signal.metric, source, lost ? Number.NaN : total(signal, cells, weights), reading);
   if (signal.metric === metric.kvCacheUsageRatio) {
-    const fullest = largest(cells);
-    reading.metrics[metric.kvCacheUsageMaxRatio] = fullest;
-    const known = Number.isNaN(fullest) ? finding.invalid : finding.known;
-    note(metric.kvCacheUsageMaxRatio, source, known, reading);
+    const fullest = lost ? Number.NaN : largest(cells);
+    applyNumber(metric.kvCacheUsageMaxRatio, source, fullest, reading);
   }
   const field = rankField(signal.metric);
   if (field !== undefined) addRanks(field, cells, reading);
+}
+
+function applyNumber(index: number, source: CompiledSource, value: number, reading: Reading): void {
+  reading.metrics[index] = value;
+  const unknown = isLost(source) ? finding.lost : finding.invalid;
+  note(index, source, Number.isNaN(value) ? unknown : finding.known, reading);
 }
 
 function note(index: number, source: CompiledSource, found: number, reading: Reading): void {

@@ -15,6 +15,12 @@ export const partOfTotal = -2;
 /** Model names of one page; one server serves a handful. */
 const modelsMax = 64;
 const unknownPart = -1;
+/**
+ * Labels of shards that see the same requests (tensor, pipeline, expert parallel, and those to
+ * come). A rank with queues of its own is named by the profile: taking a new one for that would
+ * multiply every count.
+ */
+const rankSuffix = '_rank';
 const setsAtFirst = 64;
 
 export class LabelSets {
@@ -24,11 +30,14 @@ export class LabelSets {
   #ranks = new Int32Array(setsAtFirst);
   /** Unsigned 32-bit hashes, or {@link unknownPart}. */
   #parts = new Float64Array(setsAtFirst);
+  /** Sets with a `…_rank` label that the profile does not name. */
+  unknownRankLabels = 0;
 
   /** Reads the sets of a page; notes the models in `models`. */
   read(profile: EngineProfile, samples: Samples, models: string[]): void {
     this.#profile = profile;
     this.#samples = samples;
+    this.unknownRankLabels = 0;
     if (samples.setCount > this.#ranks.length) {
       this.#ranks = new Int32Array(samples.setFrom.length);
       this.#parts = new Float64Array(samples.setFrom.length);
@@ -58,6 +67,7 @@ export class LabelSets {
   #readSet(profile: EngineProfile, samples: Samples, set: number, models: string[]): number {
     const { cursor } = this;
     let rank = noRank;
+    let isUnknown = false;
     cursor.start(samples, set);
     while (cursor.next()) {
       if (profile.rankLabel !== undefined && cursor.keyIs(profile.rankLabel)) {
@@ -65,11 +75,14 @@ export class LabelSets {
         if (stated >= 0 && rank !== partOfTotal) rank = stated;
       } else if (profile.partLabel !== undefined && cursor.keyIs(profile.partLabel)) {
         if (!cursor.isEmpty) rank = partOfTotal;
+      } else if (cursor.keyEndsWith(rankSuffix)) {
+        if (profile.replicaLabels?.some((label) => cursor.keyIs(label)) !== true) isUnknown = true;
       } else if (this.#isModelLabel(profile) && models.length < modelsMax) {
         const name = cursor.value();
         if (name !== '' && !models.includes(name)) models.push(name);
       }
     }
+    if (isUnknown) this.unknownRankLabels++;
     return rank;
   }
 
@@ -94,8 +107,7 @@ export class LabelSets {
   #isReplicaLabel(profile: EngineProfile): boolean {
     if (profile.rankLabel !== undefined && this.cursor.keyIs(profile.rankLabel)) return false;
     for (const label of profile.replicaLabels ?? []) if (this.cursor.keyIs(label)) return true;
-    const suffix = profile.replicaLabelSuffix;
-    return suffix !== undefined && this.cursor.keyEndsWith(suffix);
+    return this.cursor.keyEndsWith(rankSuffix);
   }
 
   #isModelLabel(profile: EngineProfile): boolean {

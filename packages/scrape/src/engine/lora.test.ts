@@ -6,7 +6,6 @@ function info(running: string, waiting: string, value: string): string {
   return `vllm:lora_requests_info{${labels}} ${value}`;
 }
 
-// C04
 describe('LoRA adapters', () => {
   it('are those of the largest value: not of the last line, and no union', () => {
     const lines = [

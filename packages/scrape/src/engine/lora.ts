@@ -7,8 +7,8 @@
 import { attributeValuesMax, metric } from '@leadsman/wire';
 import { LabelCursor } from '../exposition/label-cursor.ts';
 import type { Samples } from '../exposition/samples.ts';
-import { finding, type Reading } from '../reading.ts';
 import type { CompiledProfile } from './compile.ts';
+import { finding, type Reading } from './reading.ts';
 import { soundValue } from './unit.ts';
 
 const cursor = new LabelCursor();
@@ -17,7 +17,13 @@ const cursor = new LabelCursor();
 export function applyLora(compiled: CompiledProfile, samples: Samples, reading: Reading): void {
   const { lora } = compiled.profile;
   if (lora === undefined) return;
-  const newest = newestSample(compiled.loraNames, samples, reading);
+  // The newest of all may be the one that is missing.
+  if (compiled.loraNames.some((name) => samples.lost[name] !== 0)) {
+    reading.findings[metric.loraSlotsMax] = finding.lost;
+    reading.families[metric.loraSlotsMax] = lora.family;
+    return;
+  }
+  const newest = newestSample(compiled.loraNames, samples);
   if (newest < 0) return;
   cursor.start(samples, samples.set[newest] as number);
   while (cursor.next()) {
@@ -33,15 +39,14 @@ export function applyLora(compiled: CompiledProfile, samples: Samples, reading: 
   }
 }
 
-function newestSample(names: readonly number[], samples: Samples, reading: Reading): number {
+/** Of each spelling of the name the page has one sample at most, its newest. */
+function newestSample(names: readonly number[], samples: Samples): number {
   let newest = -1;
   let newestAt = Number.NEGATIVE_INFINITY;
   for (let i = 0; i < samples.count; i++) {
     if (!names.includes(samples.name[i] as number)) continue;
     const setAt = samples.value[i] as number;
-    if (!Number.isFinite(setAt) || setAt < 0) {
-      reading.invalidSamples++;
-    } else if (setAt > newestAt) {
+    if (setAt > newestAt) {
       newestAt = setAt;
       newest = i;
     }

@@ -1,7 +1,7 @@
 import { metric } from '@leadsman/wire';
 import { describe, expect, it } from 'vitest';
 import { numberOf, readingOf } from '../read.fixture.ts';
-import { finding } from '../reading.ts';
+import { finding } from './reading.ts';
 
 describe('TensorRT-LLM serve', () => {
   it('is read with its prefix, with the prefix of a wrapper, and without one', () => {

@@ -25,7 +25,10 @@ export interface Selector {
 export type Source =
   | Selector
   | { divide: readonly [Selector, Selector] }
-  | { multiply: readonly [Selector, Selector] }
+  /** `eachStatesTotal`: every rank states the sum over all ranks, where they all say the same. */
+  | { multiply: readonly [Selector, Selector]; eachStatesTotal?: true }
+  /** The larger of two. Both must be on the page. */
+  | { max: readonly [Selector, Selector] }
   /** Two queues that a request is in one after the other. Both must be on the page. */
   | { add: readonly [Selector, Selector] };
 
@@ -75,10 +78,11 @@ export interface EngineProfile {
   aliases?: readonly Alias[];
   /** Its values are data-parallel ranks with queues of their own: numbers add up. */
   rankLabel?: string;
-  /** Series that differ only in these count the same requests: the largest is taken. */
+  /**
+   * Series that differ only in these count the same requests: the largest is taken. So it is for
+   * every other label that ends in `_rank`, of which there are more with each release.
+   */
   replicaLabels?: readonly string[];
-  /** Likewise every label that ends so, except the rank label. */
-  replicaLabelSuffix?: string;
   /** Series that have this label with any value but the empty one are parts of a total. */
   partLabel?: string;
   modelLabels: readonly string[];

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest';
 import { numberOf, readingOf } from '../read.fixture.ts';
 
 describe('SGLang', () => {
-  // C01, C and D
   it('is read alike whether names have a colon or an underscore', () => {
     for (const prefix of ['sglang:', 'sglang_']) {
       const reading = readingOf([

@@ -17,9 +17,8 @@ export const sglang: EngineProfile = {
   // Routers that show the page again, and some releases, write an underscore.
   aliases: [['sglang:', 'sglang_']],
   rankLabel: 'dp_rank',
-  replicaLabels: ['pid'],
-  // tp_rank, pp_rank, moe_ep_rank and those to come: shards of one scheduler's requests.
-  replicaLabelSuffix: '_rank',
+  // Shards of one scheduler's requests.
+  replicaLabels: ['pid', 'tp_rank', 'pp_rank', 'moe_ep_rank'],
   // With priority scheduling the series with an empty priority is the total of the others.
   partLabel: 'priority',
   modelLabels: ['model_name', 'name'],
@@ -36,7 +35,20 @@ export const sglang: EngineProfile = {
         { family: 'sglang:queue_req' },
       ],
     },
-    { metric: 'kvCacheUsageRatio', sources: [{ family: 'sglang:token_usage' }] },
+    {
+      // Of hybrid models `token_usage` is the largest of full attention, sliding window and state.
+      metric: 'kvCacheUsageRatio',
+      sources: [
+        { max: [{ family: 'sglang:full_token_usage' }, { family: 'sglang:swa_token_usage' }] },
+        { family: 'sglang:full_token_usage' },
+        { family: 'sglang:token_usage' },
+      ],
+    },
+    { metric: 'stateUsageRatio', sources: [{ family: 'sglang:mamba_usage' }] },
+    { metric: 'kvCapacityTokens', sources: [{ family: 'sglang:max_total_num_tokens' }] },
+    // One series per source: device, host, storage. A request's tokens are counted at one of them.
+    { metric: 'prefixCacheHitsTotal', sources: [{ family: 'sglang:cached_tokens_total' }] },
+    { metric: 'prefixCacheQueriesTotal', sources: [{ family: 'sglang:prompt_tokens_total' }] },
     {
       metric: 'kvCacheCapacityTokens',
       sources: [

@@ -1,11 +1,12 @@
 /**
- * Sleep as vLLM states it: one series per rank and state, 1 for the state the rank is in. An
- * endpoint sleeps only if every rank does; a rank of which nothing is known is awake.
+ * Sleep as vLLM states it: one series per rank and state, 1 for the state the rank is in. A rank
+ * whose series are all 0 is paused (`POST /sleep?level=0`) and answers no more than one that sleeps.
+ * An endpoint sleeps only if every rank does; a rank of which nothing is known is awake.
  */
 import { LabelCursor } from '../exposition/label-cursor.ts';
 import type { Samples } from '../exposition/samples.ts';
-import type { Reading } from '../reading.ts';
 import type { CompiledProfile } from './compile.ts';
+import type { Reading } from './reading.ts';
 
 const cursor = new LabelCursor();
 
@@ -23,8 +24,8 @@ export function applySleep(compiled: CompiledProfile, samples: Samples, reading:
       else if (cursor.keyIs(sleep.stateLabel)) isAwakeState = cursor.value() === sleep.awake;
     }
     const active = (samples.value[i] as number) >= 1;
-    // Only a state that is set says anything; the awake one wins over stale zeros and ones.
-    if (active) awake.set(rank, isAwakeState || awake.get(rank) === true);
+    // The awake state wins over stale zeros and ones of other processes.
+    awake.set(rank, (active && isAwakeState) || awake.get(rank) === true);
   }
   reading.sleeping =
     awake.size > 0 && awake.size >= reading.engineRanks && ![...awake.values()].includes(true);

@@ -39,6 +39,7 @@ export const tritonTrtllm: EngineProfile = {
       sources: [{ multiply: [block('max'), block('tokens_per')] }],
     },
     { metric: 'kvBlockTokens', sources: [block('tokens_per')] },
+    { metric: 'runningMax', sources: [{ family: requests, where: { request_type: 'max' } }] },
   ],
   progress: [
     { family: 'nv_trt_llm_general_metrics', where: { general_type: 'iteration_counter' } },

@@ -12,35 +12,7 @@
  * Anything else is no number: NaN, infinity, -1 and other negative sentinels, "no value" as the
  * largest 64-bit integer. It makes the number unknown, never 0.
  */
-import type { MetricName } from '@leadsman/wire';
-
-export type Unit = 'requests' | 'total' | 'capacity' | 'ratio' | 'size';
-
-export const unitOfMetric: Readonly<Record<MetricName, Unit>> = {
-  runningRequests: 'requests',
-  waitingRequests: 'requests',
-  waitingCapacityRequests: 'requests',
-  waitingDeferredRequests: 'requests',
-  swappedRequests: 'requests',
-  kvCacheUsageRatio: 'ratio',
-  kvCacheUsageMaxRatio: 'ratio',
-  kvCacheCapacityTokens: 'capacity',
-  kvBlockTokens: 'size',
-  prefixCacheHitsTotal: 'total',
-  prefixCacheQueriesTotal: 'total',
-  prefixCacheHitRatio: 'ratio',
-  promptTokensTotal: 'total',
-  generationTokensTotal: 'total',
-  requestsSuccessTotal: 'total',
-  preemptionsTotal: 'total',
-  ttftSecondsSum: 'total',
-  ttftCount: 'total',
-  interTokenSecondsSum: 'total',
-  interTokenCount: 'total',
-  loraSlotsMax: 'size',
-  scrapeDurationMs: 'size',
-  scrapeIntervalMs: 'size',
-};
+import type { MetricUnit } from '@leadsman/wire';
 
 /**
  * No server holds a thousand million requests, but -1 in an unsigned 32-bit integer is four times
@@ -52,7 +24,7 @@ const requestsMax = 1e9;
 const ratioTolerance = 1e-3;
 
 /** `value` when a number of this unit can be that, else NaN. */
-export function soundValue(unit: Unit, value: number): number {
+export function soundValue(unit: MetricUnit, value: number): number {
   switch (unit) {
     case 'requests':
       return value >= 0 && value <= requestsMax ? value : Number.NaN;
@@ -68,6 +40,6 @@ export function soundValue(unit: Unit, value: number): number {
 }
 
 /** Whether several parts of a rank add up (else the largest counts). */
-export function addsParts(unit: Unit): boolean {
+export function addsParts(unit: MetricUnit): boolean {
   return unit === 'requests' || unit === 'total' || unit === 'capacity';
 }

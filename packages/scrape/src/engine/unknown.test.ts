@@ -9,7 +9,6 @@ function outcomeOf(page: string | Uint8Array, engine = 'vllm') {
 }
 
 describe('what is unknown', () => {
-  // C06
   it('is unknown and counted, never 0: NaN, negative usage, the largest integer', () => {
     const reading = readingOf([
       'vllm:num_requests_waiting NaN',
@@ -83,7 +82,7 @@ describe('what is unknown', () => {
     );
   });
 
-  // C06, page 2
+  // A page of another program.
   it('is a page without any series of the engine: no_series', () => {
     expect(outcomeOf('python_gc_objects_collected_total{generation="0"} 1\n')).toBe(
       reason.noSeries,

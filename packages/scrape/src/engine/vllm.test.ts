@@ -24,7 +24,6 @@ describe('vLLM', () => {
     expect(numberOf(reading, 'kvBlockTokens')).toBe(16);
   });
 
-  // C01
   it('takes the new name of the KV gauge, alone or beside the old one, and never adds them', () => {
     const fresh = 'vllm:kv_cache_usage_perc{engine="0"} 0.91';
     const old = 'vllm:gpu_cache_usage_perc{engine="0"} 0.10';
@@ -57,7 +56,6 @@ describe('vLLM', () => {
     expect(numberOf(both, 'interTokenCount')).toBe(51);
   });
 
-  // C02
   it('adds up data-parallel ranks whatever their order, and keeps their own numbers', () => {
     const lines = [
       'vllm:num_requests_waiting{engine="0",model_name="m"} 9',

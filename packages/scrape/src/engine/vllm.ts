@@ -37,14 +37,22 @@ export const vllm: EngineProfile = {
     },
     {
       metric: 'kvCacheCapacityTokens',
+      // Newer releases state the tokens, which blocks × size are not for hybrid models. The front
+      // end adds up the ranks' blocks and shows the sum with each rank (`num_gpu_blocks`).
       sources: [
+        { family: cacheConfig, label: 'kv_cache_size_tokens' },
         {
           multiply: [
             { family: cacheConfig, label: 'num_gpu_blocks' },
             { family: cacheConfig, label: 'block_size' },
           ],
+          eachStatesTotal: true,
         },
       ],
+    },
+    {
+      metric: 'kvCapacityTokens',
+      sources: [{ family: cacheConfig, label: 'kv_cache_size_tokens' }],
     },
     { metric: 'kvBlockTokens', sources: [{ family: cacheConfig, label: 'block_size' }] },
     {

@@ -23,12 +23,14 @@ export class FamilyNames {
   readonly names: readonly string[];
   readonly samples: NameTable;
   readonly families: NameTable;
+  readonly #newestOnly: ReadonlySet<number>;
 
   /**
-   * `names` are sample names, so a histogram's `_sum` and `_count` are names of their own.
+   * `names` are sample names, so a histogram's `_sum` and `_count` are names of their own. Of those
+   * in `newestOnly`, whose value is the time at which they were true, only the newest sample counts.
    * Throws RangeError when one is no metric name.
    */
-  constructor(names: readonly string[]) {
+  constructor(names: readonly string[], newestOnly: readonly string[] = []) {
     const families = new Set<string>();
     for (const name of names) {
       if (!/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name) || name.length > nameBytesMax) {
@@ -40,7 +42,13 @@ export class FamilyNames {
       }
     }
     this.names = names;
+    this.#newestOnly = new Set(newestOnly.map((name) => names.indexOf(name)));
     this.samples = new NameTable(names);
     this.families = new NameTable([...families]);
+  }
+
+  /** Whether only the newest sample of the name with this index counts. */
+  keepsNewest(index: number): boolean {
+    return this.#newestOnly.has(index);
   }
 }

@@ -48,9 +48,8 @@ export function closingBrace(bytes: Uint8Array, from: number, end: number): numb
   let at = skipBlanks(bytes, from, end);
   while (at < end) {
     if (bytes[at] === byte.braceClose) return at;
-    const keyFrom = at;
-    while (at < end && isNameByte(bytes[at] as number)) at++;
-    if (at === keyFrom) return -1;
+    at = keyEnd(bytes, at, end);
+    if (at < 0) return -1;
     at = skipBlanks(bytes, at, end);
     if (at >= end || bytes[at] !== byte.equals) return -1;
     at = skipBlanks(bytes, at + 1, end);
@@ -63,6 +62,17 @@ export function closingBrace(bytes: Uint8Array, from: number, end: number): numb
     else if (bytes[at] !== byte.braceClose) return -1;
   }
   return -1;
+}
+
+/** Where the label name at `from` ends, behind its quote where it has one; -1 when it is none. */
+function keyEnd(bytes: Uint8Array, from: number, end: number): number {
+  if (bytes[from] === byte.quote) {
+    const quote = closingQuote(bytes, from + 1, end);
+    return quote < 0 ? -1 : quote + 1;
+  }
+  let at = from;
+  while (at < end && isNameByte(bytes[at] as number)) at++;
+  return at === from ? -1 : at;
 }
 
 /** Label names: letters, digits and underscores; colons and dots are tolerated. */

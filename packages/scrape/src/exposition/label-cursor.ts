@@ -33,9 +33,15 @@ export class LabelCursor {
     let at = this.#at;
     while (at < end && (isBlank(bytes[at]) || bytes[at] === byte.comma)) at++;
     if (at >= end) return false;
-    this.#keyFrom = at;
-    while (at < end && bytes[at] !== byte.equals && !isBlank(bytes[at])) at++;
-    this.#keyTo = at;
+    if (bytes[at] === byte.quote) {
+      this.#keyFrom = at + 1;
+      this.#keyTo = closingQuote(bytes, at + 1, end);
+      at = this.#keyTo + 1;
+    } else {
+      this.#keyFrom = at;
+      while (at < end && bytes[at] !== byte.equals && !isBlank(bytes[at])) at++;
+      this.#keyTo = at;
+    }
     while (at < end && bytes[at] !== byte.quote) at++;
     this.#valueFrom = at + 1;
     this.#valueTo = closingQuote(bytes, at + 1, end);

@@ -33,7 +33,8 @@ export class NameTable {
     }
   }
 
-  /** The index of the name that stands at `from` and is followed by a blank or a brace; or -1. */
+  /** The index of the name that stands at `from` and is followed by a blank, a brace or a
+   * quote; or -1. */
   at(bytes: Uint8Array, from: number): number {
     const first = bytes[from + this.#first];
     const second = bytes[from + this.#second];
@@ -50,7 +51,12 @@ export class NameTable {
 function isNameAt(name: Uint8Array, bytes: Uint8Array, from: number): boolean {
   const after = bytes[from + name.length];
   const ends =
-    after === 0x20 || after === 0x7b || after === 0x09 || after === 0x0a || after === 0x0d;
+    after === 0x20 ||
+    after === 0x7b ||
+    after === 0x09 ||
+    after === 0x0a ||
+    after === 0x0d ||
+    after === 0x22;
   if (!ends && after !== undefined) return false;
   for (let i = name.length - 1; i >= 0; i--) if (bytes[from + i] !== name[i]) return false;
   return true;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FamilyNames } from './family-names.ts';
 import { LabelCursor } from './label-cursor.ts';
 import { parsePage } from './parse.ts';
-import { lineBytesMax, Samples, samplesMax } from './samples.ts';
+import { lineBytesMax, loss, Samples, samplesOfNameMax } from './samples.ts';
 
 const names = new FamilyNames(['up', 'vllm:running', 'vllm:ttft_sum', 'vllm:ttft_count', 'kv']);
 
@@ -124,16 +124,60 @@ describe('parsePage', () => {
   it('drops a line beyond its bound, and samples beyond theirs, and counts them', () => {
     const long = `up{a="${'x'.repeat(lineBytesMax)}"} 1\nkv 1\n`;
     expect(read(long)).toEqual({ rows: ['kv 1'], malformed: 0, dropped: 1 });
-    const { rows, dropped } = read('up 1\n'.repeat(samplesMax + 5));
-    expect(rows).toHaveLength(samplesMax);
+    const { rows, dropped } = read('up 1\n'.repeat(samplesOfNameMax + 5));
+    expect(rows).toHaveLength(samplesOfNameMax);
     expect(dropped).toBe(5);
   });
 
   it('bounds the label lists it keeps', () => {
-    const lines = Array.from({ length: samplesMax + 7 }, (_, i) => `up{a="${i}"} 1\n`);
-    const { rows, dropped } = read(lines.join(''));
-    expect(rows).toHaveLength(samplesMax);
+    const lines = Array.from({ length: samplesOfNameMax + 7 }, (_, i) => `up{a="${i}"} 1\n`);
+    const { rows, dropped } = read(`${lines.join('')}kv 1\n`);
+    expect(rows).toHaveLength(samplesOfNameMax + 1);
+    expect(rows.at(-1)).toBe('kv 1');
     expect(dropped).toBe(7);
+  });
+
+  it('notes by name what was lost, and why', () => {
+    const page = `up{a="b} 1\nkv 0.5\nvllm:ttft_sum 64,0\nvllm:ttft_sum{a="${'x'.repeat(lineBytesMax)}"} 1\n`;
+    const samples = new Samples();
+    parsePage(Buffer.from(page), names, samples);
+    const lostOf = (name: string) => samples.lost[names.names.indexOf(name)];
+    expect(lostOf('up')).toBe(loss.malformed);
+    expect(lostOf('vllm:ttft_sum')).toBe(loss.malformed | loss.tooLong);
+    expect(lostOf('kv')).toBe(0);
+  });
+
+  it('finds a wanted line inside the group of a family that is not wanted', () => {
+    const page = '# TYPE other gauge\nother{a="1"} 1\nup 64\nother{a="2"} 2\nother_more 1\nkv 1\n';
+    expect(read(page).rows).toEqual(['up 64', 'kv 1']);
+  });
+
+  it('reads names in quotes, as Prometheus 3 writes them', () => {
+    const page = [
+      '# TYPE "vllm:running" gauge',
+      '{"vllm:running",model_name="x"} 3',
+      '{ "vllm:running" , "model.name"="y" } 4',
+      '{"up"} 1',
+      '{"other",a="b"} 9',
+      '{"upper"} 2',
+      '{"kv" a="b"} 2',
+    ].join('\n');
+    const { rows, malformed } = read(page);
+    expect(rows).toEqual(['vllm:running"x" 3', 'vllm:running"y" 4', 'up 1']);
+    expect(malformed).toBe(1);
+  });
+
+  it('of names whose value is a time keeps the newest, however many there are', () => {
+    const timed = new FamilyNames(['info', 'kv'], ['info']);
+    const lines = Array.from(
+      { length: 20_000 },
+      (_, i) => `info{a="${i}"} ${(i * 7919) % 20_011}\n`,
+    );
+    const { rows, dropped } = read(`${lines.join('')}kv 1\ninfo{a="no"} NaN\n`, timed);
+    expect(dropped).toBe(0);
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toBe('kv 1');
+    expect(rows[1]).toMatch(/ 20010$/);
   });
 
   it('refuses names that no page can have', () => {

@@ -3,15 +3,14 @@
  * samples whose names the reader wants.
  *
  * Cost model: a page of 45 KB has about 45 families and 500 lines, of which an engine profile
- * wants 30. A family that is not wanted is skipped as a whole: its lines are one group behind its
- * HELP and TYPE lines (the format's rule), so reading goes on at the next comment, provided that
- * the last line before it still is of that family. Within other families a line that is not
- * wanted costs a few byte loads and the search for its line feed, which the runtime does. Label
- * lists that repeat are compared instead of read again. No string is made. `npm run bench --
- * parse` measures the whole.
+ * wants 30. A line that is not wanted costs the comparison with its family's name or a few byte
+ * loads, and the search for its line feed, which the runtime does: linear in the bytes, whatever
+ * they are. Label lists that repeat are compared instead of read again. No string is made.
+ * `npm run bench -- parse` measures the whole.
  *
- * Only wanted lines are checked in full. A line that breaks the rules is counted and left out,
- * never half read; it does not spoil the page.
+ * Only wanted lines are checked in full. One that breaks the rules is never half read: it is noted
+ * as a loss of its name ({@link Samples.lost}), as what is left of the family would be a smaller
+ * number.
  *
  * Specs: prometheus.io, "Exposition formats", text format; OpenMetrics 1.0 section 3.
  */
@@ -19,7 +18,7 @@ import { type FamilyNames, sampleSuffixes } from './family-names.ts';
 import { byte, closingBrace, mayStartSample, skipBlanks, wordEnd } from './grammar.ts';
 import { NameTable } from './name-table.ts';
 import { parseNumber } from './number.ts';
-import { lineBytesMax, type Samples } from './samples.ts';
+import { lineBytesMax, loss, noSet, type Samples } from './samples.ts';
 
 /** Length of "# HELP " and "# TYPE ". */
 const keywordBytes = 7;
@@ -36,7 +35,7 @@ export function parsePage(page: Uint8Array, names: FamilyNames, into: Samples): 
     Buffer.isBuffer(page) && mark === 0
       ? page
       : Buffer.from(page.buffer, page.byteOffset + mark, page.length - mark);
-  into.reset(bytes);
+  into.reset(bytes, names.names.length);
   const length = bytes.length;
   let from = 0;
   while (from < length) {
@@ -45,6 +44,7 @@ export function parsePage(page: Uint8Array, names: FamilyNames, into: Samples): 
     else if (first === byte.hash) from = readComment(bytes, from, names);
     else from = readLine(bytes, from, names, into);
   }
+  into.finish();
 }
 
 /** Reads the comment that begins at `from`; returns where to go on. */
@@ -52,43 +52,35 @@ function readComment(bytes: Buffer, from: number, names: FamilyNames): number {
   const family = from + keywordBytes;
   const isKeyword = bytes[from + 1] === byte.space && bytes[family - 1] === byte.space;
   const wanted = !isKeyword || names.families.at(bytes, family) >= 0;
-  const lineEnd = bytes.indexOf(byte.lineFeed, from);
-  if (lineEnd < 0) return bytes.length;
-  if (wanted || family >= lineEnd) return lineEnd + 1;
-  const length = wordLength(bytes, family);
-  // A TYPE line of the same family, which mostly follows its HELP line, needs no look of its own.
-  if (bytes[lineEnd + 1] !== byte.hash) {
-    return skipFamily(bytes, family, length, lineEnd, lineEnd);
-  }
-  const second = lineEnd + 1 + keywordBytes;
-  const isPair = isSame(bytes, family, second, length) && isWordEnd(bytes[second + length]);
-  return isPair ? skipFamily(bytes, family, length, lineEnd, second) : lineEnd + 1;
+  const next = lineAfter(bytes, from);
+  if (wanted || family >= next) return next;
+  return skipFamily(bytes, family, wordLength(bytes, family), next);
 }
 
-/** Where the family named at `family` ends, if all lines up to there are its own. */
-function skipFamily(
-  bytes: Buffer,
-  family: number,
-  length: number,
-  lineEnd: number,
-  seekFrom: number,
-): number {
-  let next = bytes.indexOf(byte.hash, seekFrom);
-  while (next >= 0 && bytes[next - 1] !== byte.lineFeed) {
-    next = bytes.indexOf(byte.hash, next + 1);
+/**
+ * Skips the lines of the family named at `family` that follow one another from `from` on, and
+ * returns where the first that is not its own begins. A line of another name may stand among
+ * them against the format's rule: then it is wanted or not like any other.
+ */
+function skipFamily(bytes: Buffer, family: number, length: number, from: number): number {
+  let at = from;
+  while (at < bytes.length && bytes[at] !== byte.hash) {
+    const isOwn = isSame(bytes, family, at, length) && isSampleSuffix(bytes, at + length);
+    if (!isOwn) break;
+    at = lineAfter(bytes, at);
   }
-  if (next < 0) next = bytes.length;
-  let lastEnd = next;
-  while (lastEnd > lineEnd && bytes[lastEnd - 1] === byte.lineFeed) lastEnd--;
-  const lastFrom = bytes.lastIndexOf(byte.lineFeed, lastEnd - 1) + 1;
-  // The TYPE line itself is the last one when the family has no samples.
-  if (lastEnd <= seekFrom || lastFrom <= seekFrom) return next;
-  const isOwn = isSame(bytes, family, lastFrom, length) && isSampleSuffix(bytes, lastFrom + length);
-  return isOwn ? next : lineEnd + 1;
+  return at;
+}
+
+/** Where the line after the one at `from` begins. */
+function lineAfter(bytes: Buffer, from: number): number {
+  const end = bytes.indexOf(byte.lineFeed, from);
+  return end < 0 ? bytes.length : end + 1;
 }
 
 function isSame(bytes: Uint8Array, left: number, right: number, length: number): boolean {
-  for (let i = 0; i < length; i++) if (bytes[left + i] !== bytes[right + i]) return false;
+  // From the end, where the names of one engine differ.
+  for (let i = length - 1; i >= 0; i--) if (bytes[left + i] !== bytes[right + i]) return false;
   return true;
 }
 
@@ -116,56 +108,79 @@ function readLine(bytes: Buffer, from: number, names: FamilyNames, into: Samples
   const name = names.samples.at(bytes, at);
   if (name >= 0) {
     const nameEnd = at + (names.names[name] as string).length;
-    return readSample(bytes, from, nameEnd, name, into);
+    return readSample(bytes, from, nameEnd, name, names, into);
   }
   const first = at < bytes.length ? (bytes[at] as number) : byte.lineFeed;
+  if (first === byte.braceOpen) return readQuotedName(bytes, from, at, names, into);
   const empty = first === byte.lineFeed || first === byte.carriageReturn || first === byte.hash;
   if (!empty && !mayStartSample(first)) into.malformedLines++;
-  const end = bytes.indexOf(byte.lineFeed, at);
-  return end < 0 ? bytes.length : end + 1;
+  return lineAfter(bytes, at);
 }
 
-/** Reads the wanted line that begins at `lineFrom`; returns where the next one begins. */
+/** A line `{"name",label="value"} 1`, as Prometheus 3 writes names that need quotes, or all. */
+function readQuotedName(
+  bytes: Buffer,
+  from: number,
+  brace: number,
+  names: FamilyNames,
+  into: Samples,
+): number {
+  const quote = skipBlanks(bytes, brace + 1, bytes.length);
+  const name = bytes[quote] === byte.quote ? names.samples.at(bytes, quote + 1) : -1;
+  const nameEnd = quote + 1 + (name < 0 ? 0 : (names.names[name] as string).length);
+  if (name < 0 || bytes[nameEnd] !== byte.quote) return lineAfter(bytes, brace);
+  return readSample(bytes, from, nameEnd + 1, name, names, into, true);
+}
+
+/**
+ * Reads the wanted line that begins at `lineFrom`; returns where the next one begins. With
+ * `inBraces` the name stood in the braces, and labels follow behind a comma.
+ */
 function readSample(
   bytes: Buffer,
   lineFrom: number,
   nameEnd: number,
   name: number,
+  names: FamilyNames,
   into: Samples,
+  inBraces = false,
 ): number {
-  const found = bytes.indexOf(byte.lineFeed, nameEnd);
-  const next = found < 0 ? bytes.length : found + 1;
-  let end = found < 0 ? bytes.length : found;
+  const next = lineAfter(bytes, nameEnd);
+  let end = next > nameEnd && bytes[next - 1] === byte.lineFeed ? next - 1 : next;
   if (end > nameEnd && bytes[end - 1] === byte.carriageReturn) end--;
   if (end - lineFrom > lineBytesMax) {
-    into.droppedSamples++;
+    into.lose(name, loss.tooLong);
     return next;
   }
-  let set = -1;
+  let set = noSet;
+  let labelsTo = -1;
   let at = skipBlanks(bytes, nameEnd, end);
-  if (at < end && bytes[at] === byte.braceOpen) {
-    set = into.findSet(at + 1, end);
-    if (set < 0) {
-      const close = closingBrace(bytes, at + 1, end);
-      if (close < 0) {
-        into.malformedLines++;
-        return next;
-      }
-      set = into.addSet(at + 1, close);
-      if (set < 0) {
-        into.droppedSamples++;
-        return next;
-      }
-      at = close + 1;
-    } else {
-      at += (into.setTo[set] as number) - (into.setFrom[set] as number) + 2;
+  let labels = -1;
+  if (inBraces) {
+    if (bytes[at] === byte.comma) at = skipBlanks(bytes, at + 1, end);
+    else if (bytes[at] !== byte.braceClose) {
+      into.lose(name, loss.malformed);
+      return next;
     }
-    at = skipBlanks(bytes, at, end);
+    labels = at;
+  } else if (at < end && bytes[at] === byte.braceOpen) labels = at + 1;
+  if (labels >= 0) {
+    set = into.findSet(labels, end);
+    labelsTo = set < 0 ? closingBrace(bytes, labels, end) : labels + into.lengthOf(set);
+    if (labelsTo < 0) {
+      into.lose(name, loss.malformed);
+      return next;
+    }
+    at = skipBlanks(bytes, labelsTo + 1, end);
   }
   const valueEnd = wordEnd(bytes, at, end);
   const value = valueEnd > at ? parseNumber(bytes, at, valueEnd) : undefined;
-  if (value === undefined || !isTailSound(bytes, valueEnd, end)) into.malformedLines++;
-  else into.add(name, value, set);
+  if (value === undefined || !isTailSound(bytes, valueEnd, end)) {
+    into.lose(name, loss.malformed);
+    return next;
+  }
+  if (names.keepsNewest(name)) into.takeNewest(name, value, labels, labelsTo);
+  else into.take(name, value, set, labels, labelsTo);
   return next;
 }
 

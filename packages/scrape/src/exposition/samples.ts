@@ -6,20 +6,39 @@
  * stretch of the page that was checked once. Two sets may have equal text; one set is never two
  * texts. What is derived from labels is therefore worked out per set, not per sample.
  *
+ * What was lost is kept by name: a family of which a line is missing is not a smaller number but
+ * an unknown one.
+ *
  * Valid until the next page is parsed into the same object, or the page's bytes change.
  */
 
-/**
- * Wanted samples of one page. A page of 64 ranks with five finish reasons has about 3,000; what
- * goes beyond is dropped and counted.
- */
+/** Samples of one name: 64 ranks with a dozen label values each have fewer. */
+export const samplesOfNameMax = 2_048;
+
+/** Wanted samples of one page. A page of 64 ranks with five finish reasons has about 3,000. */
 export const samplesMax = 16_384;
 
 /**
  * Bytes of one wanted line. Multi-megabyte label values have been seen in the field; a line this
- * long is dropped and counted instead of decoded 20 times a second.
+ * long is noted as lost instead of being decoded 20 times a second.
  */
 export const lineBytesMax = 65_536;
+
+/** Why lines of a name are missing; bits. */
+export const loss = {
+  /** A line breaks the format's rules. */
+  malformed: 1,
+  /** A line is longer than {@link lineBytesMax}. */
+  tooLong: 2,
+  /** There are more samples than {@link samplesOfNameMax} or {@link samplesMax}. */
+  tooMany: 4,
+} as const;
+
+/** The set of a sample without labels. */
+export const noSet = -1;
+
+/** No newest sample; a sample without labels has -1. */
+const none = -2;
 
 const samplesAtFirst = 256;
 
@@ -32,7 +51,7 @@ export class Samples {
   /** Index into the names that were asked for. */
   name = new Int32Array(samplesAtFirst);
   value = new Float64Array(samplesAtFirst);
-  /** The sample's label set, -1 for none. */
+  /** The sample's label set, {@link noSet} for none. */
   set = new Int32Array(samplesAtFirst);
   setCount = 0;
   /** Offsets of a set's text, braces not included. */
@@ -40,31 +59,88 @@ export class Samples {
   setTo = new Int32Array(samplesAtFirst);
   /** Lines of wanted names, or of no known kind, that break the format's rules. */
   malformedLines = 0;
-  /** Sound samples beyond {@link samplesMax}, and lines beyond {@link lineBytesMax}. */
+  /** Samples beyond the bounds, and lines beyond {@link lineBytesMax}. */
   droppedSamples = 0;
+  /** Samples that should tell a time by their value, and do not. */
+  timelessSamples = 0;
+  /** By index of the name: bits of {@link loss}. */
+  lost = new Uint8Array(0);
+  /** By index of the name: its samples. */
+  #seen = new Int32Array(0);
+  /** By index of the name, where only the newest counts: its value and where its labels are. */
+  #newestValue = new Float64Array(0);
+  #newestFrom = new Int32Array(0);
+  #newestTo = new Int32Array(0);
   /** The set that followed each set when it was met last: ranks come in the same order again. */
   #follower = new Int32Array(samplesAtFirst);
-  #lastSet = -1;
+  #lastSet = noSet;
 
-  reset(bytes: Buffer): void {
+  /** Begins a page with so many wanted names. */
+  reset(bytes: Buffer, names: number): void {
     this.bytes = bytes;
     this.count = 0;
     this.setCount = 0;
     this.malformedLines = 0;
     this.droppedSamples = 0;
-    this.#lastSet = -1;
+    this.timelessSamples = 0;
+    this.#lastSet = noSet;
+    if (this.lost.length < names) {
+      this.lost = new Uint8Array(names);
+      this.#seen = new Int32Array(names);
+      this.#newestValue = new Float64Array(names);
+      this.#newestFrom = new Int32Array(names);
+      this.#newestTo = new Int32Array(names);
+    }
+    this.lost.fill(0);
+    this.#seen.fill(0);
+    this.#newestFrom.fill(none);
   }
 
-  add(name: number, value: number, set: number): void {
-    const at = this.count;
-    if (at === this.name.length && !this.#grow()) {
-      this.droppedSamples++;
+  /** Notes that a line of a name is missing. */
+  lose(name: number, why: number): void {
+    this.lost[name] = (this.lost[name] as number) | why;
+    if (why === loss.malformed) this.malformedLines++;
+    else this.droppedSamples++;
+  }
+
+  /**
+   * Takes a sound sample. `set` is what {@link findSet} gave for its labels in
+   * `[labelsFrom, labelsTo)`, or {@link noSet} with `labelsFrom` -1 when it has none.
+   */
+  take(name: number, value: number, set: number, labelsFrom: number, labelsTo: number): void {
+    if (++this.#seen[name]! > samplesOfNameMax || !this.#hasRoom()) {
+      this.lose(name, loss.tooMany);
       return;
     }
+    const known = labelsFrom >= 0 && set < 0 ? this.#addSet(labelsFrom, labelsTo) : set;
+    const at = this.count++;
     this.name[at] = name;
     this.value[at] = value;
-    this.set[at] = set;
-    this.count = at + 1;
+    this.set[at] = known;
+  }
+
+  /**
+   * Takes a sample of a name of which only the one with the largest value counts; it becomes one
+   * of the page's by {@link finish}. However many there are, they take the room of one.
+   */
+  takeNewest(name: number, value: number, labelsFrom: number, labelsTo: number): void {
+    if (!Number.isFinite(value) || value < 0) {
+      this.timelessSamples++;
+      return;
+    }
+    if (this.#newestFrom[name] !== none && !(value > this.#newestValue[name]!)) return;
+    this.#newestValue[name] = value;
+    this.#newestFrom[name] = labelsFrom;
+    this.#newestTo[name] = labelsTo;
+  }
+
+  /** Ends the page. */
+  finish(): void {
+    for (let name = 0; name < this.#newestFrom.length; name++) {
+      const from = this.#newestFrom[name]!;
+      if (from === none) continue;
+      this.take(name, this.#newestValue[name]!, noSet, from, this.#newestTo[name]!);
+    }
   }
 
   /** The set whose text, closed by a brace, begins at `from` and ends before `end`; -1 if new. */
@@ -75,17 +151,19 @@ export class Samples {
     for (let set = 0; set < compared; set++) {
       if (set !== likely && this.#isSetAt(set, from, end)) return this.#follow(set);
     }
-    return -1;
+    return noSet;
   }
 
-  /** Notes a set that was checked; returns it, or -1 when there is no room for more samples. */
-  addSet(from: number, to: number): number {
-    const set = this.setCount;
-    if (set === this.setFrom.length && !this.#grow()) return -1;
+  /** Bytes of a set's text. */
+  lengthOf(set: number): number {
+    return (this.setTo[set] as number) - (this.setFrom[set] as number);
+  }
+
+  #addSet(from: number, to: number): number {
+    const set = this.setCount++;
     this.setFrom[set] = from;
     this.setTo[set] = to;
     this.#follower[set] = 0;
-    this.setCount = set + 1;
     return this.#follow(set);
   }
 
@@ -107,7 +185,9 @@ export class Samples {
     return true;
   }
 
-  #grow(): boolean {
+  /** There is never more than one set per sample, so they grow together. */
+  #hasRoom(): boolean {
+    if (this.count < this.name.length) return true;
     const size = this.name.length * 2;
     if (size > samplesMax) return false;
     this.name = grown(this.name, new Int32Array(size));

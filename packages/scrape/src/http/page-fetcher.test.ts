@@ -73,7 +73,6 @@ describe('PageFetcher', () => {
     expect(() => fetcherFor('ftp://host/')).toThrow(TypeError);
   });
 
-  // C09
   it.each([
     ['500', 'http_status', (response) => response.writeHead(500).end('broken')],
     ['404', 'http_status', (response) => response.writeHead(404).end()],
@@ -155,6 +154,38 @@ describe('PageFetcher', () => {
     const headers = { 'content-type': 'application/openmetrics-text; version=1.0.0' };
     const text = await outcomeOf((_, response) => response.writeHead(200, headers).end('# EOF\n'));
     expect(text).toBe('# EOF\n');
+  });
+});
+
+describe('a page that was cut', () => {
+  const openMetrics = { 'content-type': 'application/openmetrics-text; version=1.0.0' };
+
+  it.each(['up 1\n', '', 'up 1\n# EO', 'up 1 # EOF', 'up{a="\n# EOF"} 1'])(
+    'is OpenMetrics without its last line: %j',
+    async (page) => {
+      const text = await outcomeOf((_, response) => response.writeHead(200, openMetrics).end(page));
+      expect(text).toBe('truncated');
+    },
+  );
+
+  it('is text whose connection ended within a line, and not one that HTTP says is whole', async () => {
+    const unframed: Handler = (request) => {
+      request.socket.end('HTTP/1.1 200 OK\r\nconnection: close\r\n\r\nup 1\nup{a="');
+    };
+    expect(await outcomeOf(unframed)).toBe('truncated');
+    const whole: Handler = (_, response) => response.end('up 1\nkv 2');
+    expect(await outcomeOf(whole)).toBe('up 1\nkv 2');
+  });
+
+  it.each([
+    ['a short length', 'content-length: 40\r\n\r\nup 1\n'],
+    ['a chunk without its end', 'transfer-encoding: chunked\r\n\r\n28\r\nup 1\n'],
+    ['chunks without the last', 'transfer-encoding: chunked\r\n\r\n5\r\nup 1\n\r\n'],
+  ])('is no page: %s', async (_, rest) => {
+    const cut: Handler = (request) => {
+      request.socket.end(`HTTP/1.1 200 OK\r\n${rest}`);
+    };
+    expect(await outcomeOf(cut)).toBe('connect');
   });
 });
 
@@ -289,7 +320,6 @@ describe('a token file', () => {
   });
 });
 
-// C40
 describe('connections', () => {
   it('lose no scrape to an engine that closes idle connections', async () => {
     let closed = 0;

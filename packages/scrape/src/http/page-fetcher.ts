@@ -15,7 +15,7 @@ import { type Reason, reason } from '@leadsman/wire';
 import Client from 'undici/lib/dispatcher/client.js';
 import { type ConnectSettings, clientOptions } from './connect-options.ts';
 import { failureOf, isConnectionLost, PageError, type PageResult } from './page-result.ts';
-import { PageBuffer, type Response, ResponseCollector } from './response-collector.ts';
+import { PageBuffer, type PageResponse, ResponseCollector } from './response-collector.ts';
 import { TokenFile } from './token-file.ts';
 import { expositionContent, type WantedContent } from './wanted-content.ts';
 
@@ -109,7 +109,11 @@ export class PageFetcher {
         continue;
       }
       const { status } = response;
-      if (status === 200) return this.#decode(response);
+      if (status === 200) {
+        const bytes = await this.#decode(response);
+        this.#wanted.checkEnd(bytes, response);
+        return bytes;
+      }
       if (isRedirect(status)) {
         this.#path = this.#redirectPath(response, redirected);
         redirected = true;
@@ -125,7 +129,7 @@ export class PageFetcher {
   }
 
   /** One request. An error after the response began is thrown, one before it is returned. */
-  #request(): Promise<Response | Error> {
+  #request(): Promise<PageResponse | Error> {
     this.#client ??= new Client(
       this.#url.origin,
       clientOptions(this.#settings, this.#settings.timeoutMs),
@@ -149,7 +153,7 @@ export class PageFetcher {
     });
   }
 
-  #redirectPath(response: Response, again: boolean): string {
+  #redirectPath(response: PageResponse, again: boolean): string {
     if (again) throw new PageError(reason.redirect, 'redirected twice');
     const from = this.#url.origin + this.#path;
     const target = URL.canParse(response.location, from)
@@ -161,7 +165,7 @@ export class PageFetcher {
     return target.pathname + target.search;
   }
 
-  async #decode(response: Response): Promise<Uint8Array> {
+  async #decode(response: PageResponse): Promise<Uint8Array> {
     const { body, encoding } = response;
     if (encoding === '' || encoding === 'identity') return body;
     if (encoding !== 'gzip' && encoding !== 'x-gzip') {

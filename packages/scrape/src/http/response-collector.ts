@@ -7,12 +7,16 @@ import type { Dispatcher } from 'undici';
 import { PageError } from './page-result.ts';
 import type { WantedContent } from './wanted-content.ts';
 
-export interface Response {
+export interface PageResponse {
   status: number;
   /** The body as sent; empty when the status is not 200. Valid until the next response. */
   body: Buffer;
   encoding: string;
   location: string;
+  /** The content type, '' when none is stated. */
+  type: string;
+  /** The header says how the body ends; else it ends with the connection, whole or not. */
+  isFramed: boolean;
 }
 
 /** A body that nobody wants (of a redirect or an error) is read to its end up to here. */
@@ -54,14 +58,21 @@ export class ResponseCollector implements Dispatcher.DispatchHandler {
   readonly #buffer: PageBuffer;
   readonly #bytesMax: number;
   readonly #wanted: WantedContent;
-  readonly #settle: (outcome: Response | Error) => void;
-  #response: Response = { status: 0, body: Buffer.alloc(0), encoding: '', location: '' };
+  readonly #settle: (outcome: PageResponse | Error) => void;
+  #response: PageResponse = {
+    status: 0,
+    body: Buffer.alloc(0),
+    encoding: '',
+    location: '',
+    type: '',
+    isFramed: false,
+  };
   #unwantedBytes = 0;
 
   constructor(
     buffer: PageBuffer,
     limits: ResponseLimits,
-    settle: (outcome: Response | Error) => void,
+    settle: (outcome: PageResponse | Error) => void,
   ) {
     this.#buffer = buffer;
     this.#bytesMax = limits.bytesMax;
@@ -80,12 +91,15 @@ export class ResponseCollector implements Dispatcher.DispatchHandler {
     this.started = true;
     const encoding = header(headers, 'content-encoding').toLowerCase();
     const location = header(headers, 'location');
-    this.#response = { status, body: this.#response.body, encoding, location };
-    if (status !== 200) return;
     const type = header(headers, 'content-type');
+    const length = header(headers, 'content-length');
+    const isFramed = length !== '' || header(headers, 'transfer-encoding') !== '';
+    const { body } = this.#response;
+    this.#response = { status, body, encoding, location, type, isFramed };
+    if (status !== 200) return;
     if (!this.#wanted.isType(type)) {
       controller.abort(new PageError(reason.contentType, `the page is ${type}`));
-    } else if (Number(header(headers, 'content-length')) > this.#bytesMax) {
+    } else if (Number(length) > this.#bytesMax) {
       controller.abort(this.#tooLarge());
     }
   }

@@ -1,5 +1,5 @@
 /**
- * A certificate authority and a server certificate signed by it, made in one go. The authority's
+ * A certificate authority and a certificate of a server or client signed by it, made in one go. The authority's
  * key is thrown away: a renewal makes a new authority, and nothing lies around that could sign.
  */
 // x509's dependency injection needs this before it is loaded.
@@ -71,7 +71,7 @@ export async function makeCertificate(options: {
       extensions: [
         new BasicConstraintsExtension(false, undefined, true),
         new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-        new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
+        new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth, ExtendedKeyUsage.clientAuth]),
         new SubjectAlternativeNameExtension(
           options.dnsNames.map((value) => ({ type: 'dns' as const, value })),
         ),

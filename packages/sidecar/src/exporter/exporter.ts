@@ -20,7 +20,7 @@
  * is opened: a thousand pods that start under agents must not each dial the broker first.
  */
 import type { AgentSink } from '@leadsman/link/agent';
-import { OwnRoute } from './own-route.ts';
+import { DirectPublishing } from './direct-publishing.ts';
 import type { TransportOpener } from './transport.ts';
 
 export type ExporterMode = 'auto' | 'pod' | 'node';
@@ -80,7 +80,7 @@ export class Exporter {
   };
   readonly #options: ExporterOptions;
   readonly #agent: AgentSink | undefined;
-  readonly #own: OwnRoute | undefined;
+  readonly #own: DirectPublishing | undefined;
   readonly #startedAtMs: number;
   #agentEver = false;
   /** Until then frames go both ways. */
@@ -101,7 +101,7 @@ export class Exporter {
     }
     if (options.mode !== 'node' && options.open !== undefined) {
       const { open, graceMs, onWay, onError } = options;
-      this.#own = new OwnRoute({ open, graceMs, onReady: onWay, onError });
+      this.#own = new DirectPublishing({ open, graceMs, onReady: onWay, onError });
       if (this.#agent === undefined) this.#own.want();
     }
   }

@@ -5,10 +5,10 @@
  * no time for it.
  */
 import type { FrameSink } from '@leadsman/link/frame-port';
-import type { Logger } from '@leadsman/service';
+import { collectorAccessOf, type Logger } from '@leadsman/service';
 import { podFramesSubject } from '@leadsman/wire';
 import type { Registry } from 'prom-client';
-import type { SidecarConfig } from '../config.ts';
+import type { SidecarConfig } from '../config/config.ts';
 
 export interface Transport {
   readonly kind: 'nats' | 'direct';
@@ -86,11 +86,7 @@ async function openDirect(
   const [{ grpcSink }, { registerPushMetrics }] = await loadDirect();
   const sink = grpcSink({
     targets: config.collectorUrl,
-    tls: {
-      caFile: config.collectorTlsCaFile,
-      certFile: config.collectorTlsCertFile,
-      keyFile: config.collectorTlsKeyFile,
-    },
+    tls: collectorAccessOf(config),
     logger,
   });
   registerPushMetrics(registry, 'sidecar', sink);

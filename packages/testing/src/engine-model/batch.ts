@@ -81,9 +81,16 @@ export class Batch {
 
   /** Takes a running sequence out and frees its blocks; `running` itself is left to the caller. */
   release(sequence: Sequence): void {
+    this.#release(sequence, contextTokens(sequence, this.step));
+  }
+
+  /** `computed`: its context tokens that have KV; the rest of its blocks is nobody's. */
+  #release(sequence: Sequence, computed: number): void {
     const tokens = contextTokens(sequence, this.step);
-    if (sequence.decodeStep >= 0) this.#residues[this.#residue(sequence)]! -= 1;
-    else this.prefilling.splice(this.prefilling.indexOf(sequence), 1);
+    if (sequence.decodeStep >= 0) {
+      this.#residues[this.#residue(sequence)]! -= 1;
+      this.#publishAnswer(sequence, computed);
+    } else this.prefilling.splice(this.prefilling.indexOf(sequence), 1);
     this.kvTokens -= tokens;
     this.kv.releasePrivate(this.#blocksFor(tokens) - sequence.shared.length);
     // The end of a prompt first, so that it is the first to be evicted: beginnings are shared.
@@ -171,16 +178,29 @@ export class Batch {
     }
   }
 
+  /** Gives the whole blocks that decoding filled their hashes, where the request knows them. */
+  #publishAnswer(sequence: Sequence, tokens: number): void {
+    const hashes = sequence.request.blockHashes;
+    const from = Math.floor(sequence.computed / this.#blockTokens);
+    const to = Math.min(hashes.length, Math.floor(tokens / this.#blockTokens));
+    for (let i = from; i < to; i++) {
+      const slot = this.kv.adopt(hashes[i]!);
+      if (slot >= 0) sequence.shared.push(slot);
+    }
+  }
+
   #preemptLast(waiting: WaitingQueue): void {
     const sequence = this.running.pop();
     if (sequence === undefined) throw new Error('the KV cache is full and nothing runs');
     let generated = generatedTokens(sequence, this.step);
+    let computed = contextTokens(sequence, this.step);
     if (this.#stepBegun && sequence.decodeStep >= 0) {
       // Its token of this step will not come, though the block for it was taken.
       generated--;
+      computed--;
       this.stepDecoding--;
     }
-    this.release(sequence);
+    this.#release(sequence, computed);
     sequence.generated = generated;
     sequence.prefillTarget = sequence.request.promptTokens + generated;
     sequence.lastTokenMs = this.stepEndedMs;

@@ -93,6 +93,43 @@ describe('EngineModel', () => {
     expect(model.gauges.prefixHitTokensTotal).toBe(1584);
   });
 
+  it('caches the whole blocks of an answer where the request names them', () => {
+    const { model } = engine({ ...simple, blockTokens: 10, kvCapacityTokens: 1000 });
+    // 25 tokens of prompt, 2 blocks; with 26 of the answer, of which the last has no KV: 5 blocks.
+    const first = { id: 1, promptTokens: 25, outputTokens: 26, blockHashes: hashes(0, 9) };
+    model.submit(first, 0);
+    model.advance(20);
+    expect(model.inside.cachedBlocks(hashes(0, 9), 9)).toBe(2);
+    model.advance(1000);
+    expect(model.inside.cachedBlocks(hashes(0, 9), 9)).toBe(5);
+    expect(model.inside.kvBlocksUsed).toBe(0);
+    model.submit({ id: 2, promptTokens: 60, outputTokens: 1, blockHashes: hashes(0, 6) }, 1000);
+    model.advance(2000);
+    expect(model.gauges.prefixHitTokensTotal).toBe(50);
+  });
+
+  it('evicts the end of a prompt before its beginning', () => {
+    const { model } = engine({ ...simple, blockTokens: 10, kvCapacityTokens: 100 });
+    model.submit({ id: 1, promptTokens: 60, outputTokens: 1, blockHashes: hashes(0, 6) }, 0);
+    model.advance(1000);
+    model.submit({ id: 2, promptTokens: 65, outputTokens: 1, blockHashes: hashes(50, 6) }, 1000);
+    model.advance(2000);
+    expect(model.inside.cachedBlocks(hashes(0, 6), 6)).toBe(3);
+    expect(model.inside.cachedBlocks(hashes(50, 6), 6)).toBe(6);
+  });
+
+  it('shows what is inside at any moment, unlike its gauges', () => {
+    const { model } = engine({ ...simple, runningMax: 1, stepTokensMax: 50 });
+    model.submit({ id: 1, promptTokens: 120, outputTokens: 1, ...plain }, 0);
+    model.submit({ id: 2, promptTokens: 10, outputTokens: 1, ...plain }, 0);
+    model.advance(0);
+    expect(model.inside).toMatchObject({ running: 1, waiting: 1, prefillTokensLeft: 70 });
+    expect(model.inside).toMatchObject({ contextTokens: 50 });
+    expect(model.inside.waitingAt(0).id).toBe(2);
+    expect(() => model.inside.waitingAt(1)).toThrow('nothing waits there');
+    expect(model.gauges).toMatchObject({ running: 0, waiting: 0 });
+  });
+
   it('forgets the least recently used prefix when room is needed', () => {
     const { model } = engine({ ...simple, kvCapacityTokens: 3200 });
     const prompt = (id: number, from: number) => {

@@ -12,6 +12,7 @@
  * finishes in it; with `onToken`, O(running) always. About 15 million plain steps a second.
  */
 import { Batch } from './batch.ts';
+import { EngineInside } from './engine-inside.ts';
 import { type EngineGauges, newEngineGauges } from './gauges.ts';
 import { type EngineParameters, engineParameters } from './parameters.ts';
 import { type EngineRequest, generatedTokens, newSequence, type Sequence } from './sequence.ts';
@@ -33,6 +34,7 @@ export class EngineModel {
   nextEventMs = Number.POSITIVE_INFINITY;
   readonly #callbacks: EngineCallbacks;
   readonly #batch: Batch;
+  readonly #inside: EngineInside;
   readonly #waiting = new WaitingQueue();
   readonly #alive = new Map<number, Sequence>();
   #stepping = false;
@@ -51,12 +53,18 @@ export class EngineModel {
   constructor(parameters: Partial<EngineParameters> = {}, callbacks: EngineCallbacks = {}) {
     this.parameters = engineParameters(parameters);
     this.#batch = new Batch(this.parameters);
+    this.#inside = new EngineInside(this.#batch, this.#waiting);
     this.#callbacks = callbacks;
   }
 
   /** Requests submitted and neither finished nor cancelled. */
   get alive(): number {
     return this.#alive.size;
+  }
+
+  /** What is true inside at this moment, unlike the gauges: for an oracle and for tests. */
+  get inside(): EngineInside {
+    return this.#inside;
   }
 
   /**

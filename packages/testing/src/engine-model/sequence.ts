@@ -10,7 +10,8 @@ export interface EngineRequest {
   readonly outputTokens: number;
   /**
    * Hashes of the prompt's whole blocks from its start, each of which stands for all before it
-   * too. Empty when nothing may be shared.
+   * too. Empty when nothing may be shared. Those of the answer's blocks may follow: such a block
+   * is cached from when the request ends or is preempted.
    */
   readonly blockHashes: ArrayLike<number>;
 }

@@ -16,6 +16,11 @@ export class WaitingQueue {
     return this.#items[this.#head];
   }
 
+  /** The one that has `at` others before it. */
+  at(at: number): Sequence | undefined {
+    return this.#items[this.#head + at];
+  }
+
   push(sequence: Sequence): void {
     this.#items.push(sequence);
   }

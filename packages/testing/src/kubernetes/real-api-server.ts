@@ -124,6 +124,8 @@ function apiServerArgs(folder: string, etcdPort: number, port: number): string[]
     '--service-cluster-ip-range=10.96.0.0/24',
     // It needs the controller that makes each namespace's default account.
     '--disable-admission-plugins=ServiceAccount',
+    // As every distribution does: storage and network drivers are privileged pods.
+    '--allow-privileged=true',
     '--profiling=false',
   ];
 }

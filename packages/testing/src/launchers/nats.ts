@@ -20,6 +20,8 @@ export interface NatsOptions {
   /** Joins a cluster by the cluster addresses of servers that run already. */
   cluster?: { name: string; routes: readonly string[]; port?: number };
   args?: readonly string[];
+  /** Variables that the configuration names. */
+  env?: Readonly<Record<string, string>>;
 }
 
 export interface NatsServer {
@@ -46,6 +48,7 @@ export async function launchNats(options: NatsOptions = {}): Promise<NatsServer>
       name: 'nats-server',
       command,
       args: await natsArgs(options, folder),
+      ...(options.env === undefined ? {} : { env: options.env }),
     });
     void server.exited.then(cleanUp);
     const ports = await readPorts(server, folder);

@@ -28,6 +28,39 @@ const putPool = (name: string, more: object = {}) =>
 const putPod = (name: string, ip: string, more: object = {}) =>
   api.put('Pod', podObject({ name, ip, labels: { app: 'llm' }, ...more }));
 
+describe('a change that its taker throws at', () => {
+  it('is told again until it is taken, and keeps no other pool from being told', async () => {
+    putPool('llm');
+    putPool('other');
+    putPod('a', '10.0.0.1');
+    let faults = 2;
+    const told = await start({
+      beforeTake: (event) => {
+        if (event !== 'default/llm' || faults === 0) return;
+        faults--;
+        throw new Error('taker is broken');
+      },
+    });
+    await until(() => told.endpoints('default/llm')?.join() === '10.0.0.1:8000');
+    expect(told.endpoints('default/other')).toEqual(['10.0.0.1:8000']);
+    expect(told.membership.failedChanges).toBe(2);
+  });
+
+  it('is told again also when the pool is gone', async () => {
+    putPool('llm');
+    let faults = 1;
+    const told = await start({
+      beforeTake: (event) => {
+        if (event === '-default/llm' && faults-- > 0) throw new Error('taker is broken');
+      },
+    });
+    await until(() => told.pools.has('default/llm'));
+    api.remove('InferencePool', 'default', 'llm');
+    await until(() => !told.pools.has('default/llm'));
+    expect(told.membership.failedChanges).toBe(1);
+  });
+});
+
 describe('members', () => {
   it('are the ready pods that the selector matches, one per target port', async () => {
     putPool('llm', { ports: [8000, 8001] });
@@ -88,7 +121,7 @@ describe('members', () => {
     expect(told.pools.get('default/llm')?.members[0]?.podKey).toBe(
       '22222222-2222-4222-8222-222222222222',
     );
-  }); // C14
+  });
 
   it('of a pod deleted while the watch was reconnecting are gone afterwards', async () => {
     putPool('llm');
@@ -139,7 +172,7 @@ describe('members', () => {
     expect(await registry.metrics()).toContain(
       'leadsman_picker_pods_without_endpoint{pool="default/llm",reason="port_mismatch"} 1',
     );
-  }); // C15
+  });
 
   it('lose a pod by each of the events that end its service, and regain it', async () => {
     putPool('llm');
@@ -159,7 +192,7 @@ describe('members', () => {
       putPod('a', ip, more);
       await until(() => endpoints() === steady);
     }
-  }); // C14
+  });
 
   it('of a pool without label or port are none, and it says why', async () => {
     putPool('empty', { selector: {}, ports: [] });
@@ -221,7 +254,7 @@ describe('pools', () => {
     await until(() => told.pools.size === 2);
     await until(() => told.membership.notSynced() === undefined);
     expect(api.seen.every((request) => /\/namespaces\/[ab]\//.test(request.path))).toBe(true);
-  }); // C46 (iv)
+  });
 
   it('of all namespaces are read by one watch, their pods by one per namespace', async () => {
     for (const namespace of ['a', 'b', 'c']) {

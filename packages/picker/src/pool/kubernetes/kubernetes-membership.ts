@@ -63,7 +63,12 @@ export interface MembershipState {
 
 const flushMsDefault = 10;
 
+/** Until what could not be told is tried again, ms. */
+const retryMs = 250;
+
 export class KubernetesMembership implements MembershipSource {
+  /** Times that a change could not be told. */
+  failedChanges = 0;
   readonly #options: KubernetesMembershipOptions;
   readonly #poolReflectors = new Map<string, Reflector<PoolSpec>>();
   readonly #objectiveReflectors: { name: string; reflector: Reflector<Objective> }[] = [];
@@ -71,7 +76,9 @@ export class KubernetesMembership implements MembershipSource {
   readonly #foreign = new Map<string, string>();
   /** Whether the pool had endpoints when last told, to log each change of that once. */
   readonly #hadEndpoints = new Map<string, boolean>();
+  /** Pools whose change is to be told, and those whose end is. */
   readonly #dirty = new Map<string, PoolPods>();
+  readonly #leaving = new Set<string>();
   readonly #stopping: Promise<void>[] = [];
   #listener: MembershipListener | undefined;
   #flushing: NodeJS.Timeout | undefined;
@@ -191,7 +198,9 @@ export class KubernetesMembership implements MembershipSource {
       this.#stopping.push(namespace.stop());
     }
     this.#options.logger.info({ pool: key }, 'pool is no longer served');
-    this.#listener?.poolRemoved(key);
+    this.#leaving.add(key);
+    this.#tell(key, () => this.#tellRemoved(key));
+    if (this.#leaving.size > 0) this.#flushIn(retryMs);
   }
 
   #podsOf(namespace: string): NamespacePods {
@@ -228,26 +237,54 @@ export class KubernetesMembership implements MembershipSource {
 
   #markDirty(pool: PoolPods): void {
     this.#dirty.set(pool.key, pool);
-    this.#flushing ??= setTimeout(() => this.#flush(), this.#options.flushMs ?? flushMsDefault);
+    this.#leaving.delete(pool.key);
+    this.#flushIn(this.#options.flushMs ?? flushMsDefault);
   }
 
+  #flushIn(ms: number): void {
+    this.#flushing ??= setTimeout(() => this.#flush(), ms);
+  }
+
+  /** Tells what changed. What could not be told stays to be told, and is tried again. */
   #flush(): void {
     this.#flushing = undefined;
-    const dirty = [...this.#dirty.values()];
-    this.#dirty.clear();
-    const objectives = dirty.length === 0 ? {} : this.#objectives();
-    for (const pool of dirty) {
-      const members = pool.members();
-      const reasons = pool.reasons();
-      this.#logEndpoints(pool.key, members.length, reasons);
-      this.#listener?.poolChanged({
-        pool: pool.key,
-        members,
-        authorities: [`${pool.spec.service}.${pool.spec.namespace}`],
-        reasons,
-        objectives: objectives[pool.key] ?? {},
+    for (const key of this.#leaving) this.#tell(key, () => this.#tellRemoved(key));
+    const objectives = this.#dirty.size === 0 ? {} : this.#objectives();
+    for (const [key, pool] of this.#dirty) {
+      this.#tell(key, () => {
+        this.#tellChanged(pool, objectives[key] ?? {});
+        this.#dirty.delete(key);
       });
     }
+    if (this.#leaving.size + this.#dirty.size > 0) this.#flushIn(retryMs);
+  }
+
+  /** Does the work for one pool: its failure must not keep the others from being told. */
+  #tell(pool: string, work: () => void): void {
+    try {
+      work();
+    } catch (err) {
+      this.failedChanges++;
+      this.#options.logger.error({ err, pool }, 'change of a pool not taken; tried again');
+    }
+  }
+
+  #tellChanged(pool: PoolPods, objectives: Record<string, number>): void {
+    const members = pool.members();
+    const reasons = pool.reasons();
+    this.#logEndpoints(pool.key, members.length, reasons);
+    this.#listener?.poolChanged({
+      pool: pool.key,
+      members,
+      authorities: [`${pool.spec.service}.${pool.spec.namespace}`],
+      reasons,
+      objectives,
+    });
+  }
+
+  #tellRemoved(key: string): void {
+    this.#listener?.poolRemoved(key);
+    this.#leaving.delete(key);
   }
 
   #objectives(): Record<string, Record<string, number>> {

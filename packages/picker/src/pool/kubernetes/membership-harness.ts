@@ -1,8 +1,8 @@
 /** What the membership tests share: a fake API server, a picker's membership, and what it told. */
 import { KubeClient, kubeconfigAccess, type ReflectorSettings } from '@leadsman/kube';
+import type { PoolMembers } from '@leadsman/scheduling/endpoint';
 import { createLogger } from '@leadsman/service';
 import { type FakeApiServer, waitUntil } from '@leadsman/testing';
-import type { PoolMembers } from '../endpoint.ts';
 import { KubernetesMembership } from './kubernetes-membership.ts';
 import type { PoolClaim } from './pool-claim.ts';
 
@@ -22,6 +22,8 @@ export async function startMembership(
     namespaces?: readonly string[];
     claim?: Partial<PoolClaim>;
     reflectorSettings?: Partial<ReflectorSettings>;
+    /** Called before each thing told is taken; may throw. */
+    beforeTake?: (event: string) => void;
   } = {},
 ): Promise<Told> {
   const membership = new KubernetesMembership({
@@ -41,10 +43,12 @@ export async function startMembership(
   const events: string[] = [];
   membership.start({
     poolChanged(members) {
+      options.beforeTake?.(members.pool);
       pools.set(members.pool, members);
       events.push(members.pool);
     },
     poolRemoved(pool) {
+      options.beforeTake?.(`-${pool}`);
       pools.delete(pool);
       events.push(`-${pool}`);
     },

@@ -1,4 +1,5 @@
 /** Metrics of the membership. Read when scraped, so a pool that went leaves no series behind. */
+import { registerReadCounters } from '@leadsman/service';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { KubernetesMembership, WatchState } from './kubernetes-membership.ts';
 import { podStates } from './pod-facts.ts';
@@ -31,6 +32,13 @@ export function registerMembershipMetrics(
       this.set(membership.foreignPools);
     },
   });
+  registerReadCounters(registry, 'picker', [
+    [
+      'pool_changes_failed_total',
+      'Changes of a pool that could not be taken, and were tried again.',
+      () => membership.failedChanges,
+    ],
+  ]);
   registerWatchMetrics(registry, membership);
 }
 

@@ -9,7 +9,7 @@
  * is then the owner.
  */
 import { matchesLabels } from '@leadsman/kube';
-import type { Member } from '../endpoint.ts';
+import type { Member } from '@leadsman/scheduling/endpoint';
 import { type PodFacts, type PodState, podStates, sameFacts } from './pod-facts.ts';
 import { type PoolSpec, poolKey } from './pool-spec.ts';
 

@@ -1,0 +1,44 @@
+/**
+ * The streams of the node's sidecars: each frame is taken as one that was POSTed would be, and
+ * answered by the same rules. The peer's address is the socket's, looked at for each frame.
+ */
+import type { Server } from 'node:http';
+import {
+  type FrameAnswer,
+  type FrameStreamServer,
+  type LinkLogger,
+  serveFrameStreams,
+} from '@leadsman/link';
+import type { TakeResult } from '../batch/target-table.ts';
+import { addressOf, type FramesRouteOptions, sidecarFrameBytesMax } from './frames-route.ts';
+
+/** Serves them on the port of `server`. */
+export function addFrameStreams(
+  server: Server,
+  options: FramesRouteOptions & { logger: LinkLogger },
+): FrameStreamServer {
+  /** Of the peer whose frame came last: those of one chunk have the same. */
+  let peerText: string | undefined;
+  let peerBytes: Uint8Array | undefined;
+  return serveFrameStreams(server, {
+    frameBytesMax: sidecarFrameBytesMax,
+    take: (frame, peer) => {
+      if (!options.verifyPeer) return answerTo(options.take(frame, undefined), options);
+      if (peer !== peerText) {
+        peerText = peer;
+        peerBytes = addressOf(peer);
+      }
+      if (peerBytes === undefined) return 'peer';
+      const answer = answerTo(options.take(frame, peerBytes), options);
+      // Whoever masks addresses on the way is known by the one that it puts there.
+      if (answer === 'peer') options.logger.warn({ seen: peer }, 'not the pod that a frame names');
+      return answer;
+    },
+  });
+}
+
+function answerTo(result: TakeResult, options: FramesRouteOptions): FrameAnswer {
+  if (result.status === 'taken') return options.forwarding() ? 'accepted' : 'forward';
+  if (result.status === 'stalled') return 'forward';
+  return result.status === 'wrong_peer' ? 'peer' : 'refused';
+}
