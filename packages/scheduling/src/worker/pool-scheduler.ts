@@ -12,9 +12,11 @@ import { type CacheListener, CandidateTable } from './candidates/candidate-table
 import type { GaugeSource } from './candidates/gauge-source.ts';
 import type { Ledger } from './candidates/ledger.ts';
 import type { LedgerHistory } from './candidates/ledger-history.ts';
+import { PrefillRate } from './candidates/prefill-phase.ts';
 import type { PromptMatch } from './candidates/prompt-match.ts';
 import { RunningMeans } from './candidates/request-means.ts';
 import { isFeedFailing, isPoolSaturated } from './candidates/saturation.ts';
+import type { UpstreamFailures } from './candidates/upstream-failures.ts';
 import { keepMostTrusted } from './parts/filter/fresh.ts';
 import { membersOfSubset } from './parts/filter/subset.ts';
 import type { PickContext, Strategy } from './parts/part.ts';
@@ -25,6 +27,7 @@ export interface WorkerParts {
   source: GaugeSource;
   ledger: Ledger;
   history: LedgerHistory;
+  failures: UpstreamFailures;
   prompt: PromptMatch;
   random: Random;
   caches: CacheListener;
@@ -41,6 +44,7 @@ export class PoolScheduler implements PickContext {
   readonly ledger: Ledger;
   readonly prompt: PromptMatch;
   readonly means = new RunningMeans();
+  readonly prefill = new PrefillRate();
   readonly random: Random;
   policy: PoolPolicy;
   request!: RequestFacts;
@@ -56,7 +60,7 @@ export class PoolScheduler implements PickContext {
   constructor(name: string, number: number, parts: WorkerParts, policy: PoolPolicy) {
     this.name = name;
     this.number = number;
-    this.table = new CandidateTable(parts.source, parts.history, parts.caches);
+    this.table = new CandidateTable(parts.source, parts.history, parts.failures, parts.caches);
     this.ledger = parts.ledger;
     this.prompt = parts.prompt;
     this.random = parts.random;

@@ -39,6 +39,7 @@ import type { GaugeSource } from './gauge-source.ts';
 import type { LedgerHistory } from './ledger-history.ts';
 import { reportedLoad } from './reported-load.ts';
 import { SpeedLearner } from './speed.ts';
+import type { UpstreamFailures } from './upstream-failures.ts';
 
 /** Hears what endpoints, by in-flight index, report of their caches; NaN = unknown. */
 export interface CacheListener {
@@ -82,6 +83,7 @@ export class CandidateTable implements CandidateColumns {
   readonly #caches: CacheListener;
   readonly #source: GaugeSource;
   readonly #history: LedgerHistory;
+  readonly #failures: UpstreamFailures;
   readonly #speed = new SpeedLearner();
   #slots = new Int32Array(0);
   /** Members' addresses as on the wire, four words each. */
@@ -94,9 +96,15 @@ export class CandidateTable implements CandidateColumns {
   /** Position + 1 by in-flight index, 0 for none. */
   #positionByIndex = new Int32Array(0);
 
-  constructor(source: GaugeSource, history: LedgerHistory, caches: CacheListener) {
+  constructor(
+    source: GaugeSource,
+    history: LedgerHistory,
+    failures: UpstreamFailures,
+    caches: CacheListener,
+  ) {
     this.#source = source;
     this.#history = history;
+    this.#failures = failures;
     this.#caches = caches;
   }
 
@@ -183,7 +191,9 @@ export class CandidateTable implements CandidateColumns {
         this.#history.requestsNow(this.index[position]!) === 0;
       const ageMs = nowMs - this.measuredAtMs[position]!;
       const isKnown =
-        isHeard && isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!);
+        isHeard &&
+        isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!) &&
+        !this.#failures.isOut(this.index[position]!, this.measuredAtMs[position]!);
       const own = isQuiet ? flags & ~reportFlag.suspect : flags;
       const found = trustOf(own, scrapeReason, isKnown, ageMs, this.staleAfterMs);
       this.trust[position] = found;
@@ -221,6 +231,16 @@ export class CandidateTable implements CandidateColumns {
     let written = 0;
     for (const position of found) into[written++] = position;
     return written;
+  }
+
+  /** The position of the endpoint at `ip:port`, in any notation; -1 when it is not a member. */
+  positionAt(destination: string): number {
+    const named = parseHostPort(destination);
+    if (named?.port === undefined) return -1;
+    for (const position of this.#positionsByAddress.get(named.address) ?? []) {
+      if (this.endpoints[position]!.port === named.port) return position;
+    }
+    return -1;
   }
 
   /** The position of an in-flight index, -1 when it is not a member. */
