@@ -7,14 +7,16 @@
  */
 import type { PoolUpdate } from '../endpoint.ts';
 import type { Random } from '../random.ts';
-import type { Pick, RequestFacts } from '../scheduler.ts';
+import type { PickResult, RequestFacts } from '../scheduler.ts';
 import { type CacheListener, CandidateTable } from './candidates/candidate-table.ts';
 import type { GaugeSource } from './candidates/gauge-source.ts';
 import type { Ledger } from './candidates/ledger.ts';
 import type { LedgerHistory } from './candidates/ledger-history.ts';
+import { PrefillRate } from './candidates/prefill-phase.ts';
 import type { PromptMatch } from './candidates/prompt-match.ts';
 import { RunningMeans } from './candidates/request-means.ts';
 import { isFeedFailing, isPoolSaturated } from './candidates/saturation.ts';
+import type { UpstreamFailures } from './candidates/upstream-failures.ts';
 import { keepMostTrusted } from './parts/filter/fresh.ts';
 import { membersOfSubset } from './parts/filter/subset.ts';
 import type { PickContext, Strategy } from './parts/part.ts';
@@ -25,6 +27,7 @@ export interface WorkerParts {
   source: GaugeSource;
   ledger: Ledger;
   history: LedgerHistory;
+  failures: UpstreamFailures;
   prompt: PromptMatch;
   random: Random;
   caches: CacheListener;
@@ -41,6 +44,7 @@ export class PoolScheduler implements PickContext {
   readonly ledger: Ledger;
   readonly prompt: PromptMatch;
   readonly means = new RunningMeans();
+  readonly prefill = new PrefillRate();
   readonly random: Random;
   policy: PoolPolicy;
   request!: RequestFacts;
@@ -55,7 +59,7 @@ export class PoolScheduler implements PickContext {
   constructor(name: string, number: number, parts: WorkerParts, policy: PoolPolicy) {
     this.name = name;
     this.number = number;
-    this.table = new CandidateTable(parts.source, parts.history, parts.caches);
+    this.table = new CandidateTable(parts.source, parts.history, parts.failures, parts.caches);
     this.ledger = parts.ledger;
     this.prompt = parts.prompt;
     this.random = parts.random;
@@ -81,7 +85,7 @@ export class PoolScheduler implements PickContext {
    * Chooses a position for the request, or {@link nobody} with status, reason and retry time
    * written into `into`.
    */
-  choose(request: RequestFacts, into: Pick): number {
+  choose(request: RequestFacts, into: PickResult): number {
     this.request = request;
     this.nowMs = request.nowMs;
     this.prompt.begin(request);
@@ -103,7 +107,7 @@ export class PoolScheduler implements PickContext {
   }
 
   /** Appends the next best endpoints: the strategy's choices once the earlier ones are gone. */
-  #addFallbacks(strategy: Strategy, picked: number, count: number, into: Pick): void {
+  #addFallbacks(strategy: Strategy, picked: number, count: number, into: PickResult): void {
     let left = count;
     let at = picked;
     for (let i = 0; i < this.policy.fallbacks && left > 1; i++) {
@@ -163,7 +167,12 @@ function emptyReason(request: RequestFacts): string {
   return request.subset === undefined ? 'filtered' : 'subset';
 }
 
-function refuse(into: Pick, status: Pick['status'], reason: string, retryAfterS: number): number {
+function refuse(
+  into: PickResult,
+  status: PickResult['status'],
+  reason: string,
+  retryAfterS: number,
+): number {
   into.status = status;
   into.reason = reason;
   into.retryAfterS = retryAfterS;

@@ -39,6 +39,7 @@ import type { GaugeSource } from './gauge-source.ts';
 import type { LedgerHistory } from './ledger-history.ts';
 import { reportedLoad } from './reported-load.ts';
 import { SpeedLearner } from './speed.ts';
+import type { UpstreamFailures } from './upstream-failures.ts';
 
 /** Hears what endpoints, by in-flight index, report of their caches; NaN = unknown. */
 export interface CacheListener {
@@ -79,6 +80,7 @@ export class CandidateTable implements CandidateColumns {
   readonly #caches: CacheListener;
   readonly #source: GaugeSource;
   readonly #history: LedgerHistory;
+  readonly #failures: UpstreamFailures;
   readonly #speed = new SpeedLearner();
   #slots = new Int32Array(0);
   /** Members' addresses as on the wire, four words each. */
@@ -91,9 +93,15 @@ export class CandidateTable implements CandidateColumns {
   /** Position + 1 by in-flight index, 0 for none. */
   #positionByIndex = new Int32Array(0);
 
-  constructor(source: GaugeSource, history: LedgerHistory, caches: CacheListener) {
+  constructor(
+    source: GaugeSource,
+    history: LedgerHistory,
+    failures: UpstreamFailures,
+    caches: CacheListener,
+  ) {
     this.#source = source;
     this.#history = history;
+    this.#failures = failures;
     this.#caches = caches;
   }
 
@@ -172,13 +180,18 @@ export class CandidateTable implements CandidateColumns {
       const isForeign = this.#isForeign[position] === 1;
       const isHeard = slot >= 0 && this.#source.isUsed(slot) && !isForeign;
       const flags = isHeard ? this.#source.flags(slot) : 0;
-      const scrapeReason = isHeard ? this.#source.reason(slot) : reason.pending;
+      const measuredAtMs = this.measuredAtMs[position]!;
+      const scrapeReason = this.#failures.isOut(this.index[position]!, measuredAtMs)
+        ? reason.connect
+        : isHeard
+          ? this.#source.reason(slot)
+          : reason.pending;
       // Gauges that stand still prove nothing of an engine that has nothing to do for us: some show
       // their last batch for half a minute. Its numbers are no load then, and the ledger tells.
       const isQuiet =
         (flags & reportFlag.suspect) !== 0 &&
         this.#history.requestsNow(this.index[position]!) === 0;
-      const ageMs = nowMs - this.measuredAtMs[position]!;
+      const ageMs = nowMs - measuredAtMs;
       const isKnown =
         isHeard && isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!);
       const own = isQuiet ? flags & ~reportFlag.suspect : flags;
@@ -218,6 +231,16 @@ export class CandidateTable implements CandidateColumns {
     let written = 0;
     for (const position of found) into[written++] = position;
     return written;
+  }
+
+  /** The position of the endpoint at `ip:port`, in any spelling; -1 when it is not a member. */
+  positionAt(destination: string): number {
+    const named = parseHostPort(destination);
+    if (named === undefined) return -1;
+    for (const position of this.#positionsByAddress.get(named.address) ?? []) {
+      if (this.endpoints[position]!.port === named.port) return position;
+    }
+    return -1;
   }
 
   /** The position of an in-flight index, -1 when it is not a member. */
