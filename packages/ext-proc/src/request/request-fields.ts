@@ -13,6 +13,7 @@
  *
  * Cost: a few ns per body byte; memory is bounded by the limits below and reused.
  */
+import { fnvBasis, fnvPrime } from '@leadsman/service/fnv1a';
 import { ByteSink } from './byte-sink.ts';
 import { CacheIdentity } from './cache-identity.ts';
 import { type JsonListener, JsonScanner } from './json-scanner.ts';
@@ -317,9 +318,6 @@ function keyText(bytes: Uint8Array): string {
 function isNumber(byte: number | undefined): boolean {
   return byte !== undefined && (byte === 0x2d || (byte >= 0x30 && byte <= 0x39));
 }
-
-const fnvBasis = 0x811c9dc5;
-const fnvPrime = 0x01000193;
 
 function fnv1a(basis: number, bytes: Uint8Array, from: number, to: number): number {
   let hash = basis;

@@ -49,6 +49,7 @@ export class PoolScheduler implements PickContext {
   policy: PoolPolicy;
   request!: RequestFacts;
   nowMs = 0;
+  isFallback = false;
   /** Picks by strategy, and refusals by reason, for metrics. */
   readonly outcomes = new Map<string, number>();
   /** Picks of endpoints that were not fresh. */
@@ -110,12 +111,14 @@ export class PoolScheduler implements PickContext {
   #addFallbacks(strategy: Strategy, picked: number, count: number, into: PickResult): void {
     let left = count;
     let at = picked;
+    this.isFallback = true;
     for (let i = 0; i < this.policy.fallbacks && left > 1; i++) {
       left--;
       this.#candidates[at] = this.#candidates[left]!;
       at = strategy.choose(this, this.#candidates, left);
       into.destination += `,${this.table.endpoints[this.#candidates[at]!]!.destination}`;
     }
+    this.isFallback = false;
   }
 
   #strategyFor(request: RequestFacts): Strategy | undefined {

@@ -93,7 +93,8 @@ export class WorkerScheduler implements Scheduler {
       random: options.random,
       caches: {
         capacity: (index, tokens) => options.prefixIndex.blocks.setCapacity(index, tokens),
-        hits: (index, hits, queries) => options.prefixIndex.feedback.observe(index, hits, queries),
+        hits: (index, hits, queries, waits) =>
+          options.prefixIndex.feedback.observe(index, hits, queries, waits),
       },
     };
   }

@@ -45,8 +45,11 @@ import type { UpstreamFailures } from './upstream-failures.ts';
 export interface CacheListener {
   /** The KV capacity is another than before. */
   capacity(index: number, kvCapacityTokens: number): void;
-  /** The engine's counters of prompt tokens asked for in its prefix cache, and found. */
-  hits(index: number, hitsTotal: number, queriesTotal: number): void;
+  /**
+   * The engine's counters of prompt tokens found in its prefix cache and asked for, and whether
+   * requests wait in it.
+   */
+  hits(index: number, hitsTotal: number, queriesTotal: number, waits: boolean): void;
 }
 
 export class CandidateTable implements CandidateColumns {
@@ -233,10 +236,10 @@ export class CandidateTable implements CandidateColumns {
     return written;
   }
 
-  /** The position of the endpoint at `ip:port`, in any spelling; -1 when it is not a member. */
+  /** The position of the endpoint at `ip:port`, in any notation; -1 when it is not a member. */
   positionAt(destination: string): number {
     const named = parseHostPort(destination);
-    if (named === undefined) return -1;
+    if (named?.port === undefined) return -1;
     for (const position of this.#positionsByAddress.get(named.address) ?? []) {
       if (this.endpoints[position]!.port === named.port) return position;
     }
@@ -299,6 +302,7 @@ export class CandidateTable implements CandidateColumns {
       this.index[position]!,
       source.numberOf(slot, metric.prefixCacheHitsTotal),
       source.numberOf(slot, metric.prefixCacheQueriesTotal),
+      waiting > 0,
     );
     this.loraSlotsMax[position] = source.numberOf(slot, metric.loraSlotsMax);
     this.interTokenMs[position] = this.#speed.observe(
