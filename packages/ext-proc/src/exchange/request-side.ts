@@ -34,11 +34,11 @@
  */
 import { BodyMode, echoes } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
+import { header } from '../headers.ts';
 import { echoBytes, echoMessage } from '../protobuf/echo.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import type { ProcessingRequest } from '../protobuf/processing-request.ts';
 import {
-  destinationHeader,
   headersReply,
   immediateReply,
   noOpReply,
@@ -56,7 +56,7 @@ import type { Reservation } from './reservation.ts';
 type State = 'idle' | 'collecting' | 'deciding' | 'picked' | 'passing' | 'refused';
 
 const noBytes = new Uint8Array(0);
-const removeClientPick = headersReply(ReplyTo.requestHeaders, [], [destinationHeader]);
+const removeClientPick = headersReply(ReplyTo.requestHeaders, [], [header.destination]);
 
 export class RequestSide implements Waiting {
   readonly #context: ExchangeContext;
