@@ -32,7 +32,7 @@
  *
  * Held bytes are charged to the worker's budget and leave as they came: nothing is re-serialised.
  */
-import { BodyMode, echoes } from '../body-mode.ts';
+import { BodyMode } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
 import { header } from '../headers.ts';
 import { echoBytes, echoMessage } from '../protobuf/echo.ts';
@@ -90,7 +90,7 @@ export class RequestSide implements Waiting {
 
   /** The gateway has sent all it will send of the request, and has all of it back. */
   get ended(): boolean {
-    return (this.#bodyEnded || this.mode === BodyMode.none) && !this.#waits;
+    return (this.#bodyEnded || !this.mode.showsBody) && !this.#waits;
   }
 
   get refused(): boolean {
@@ -122,13 +122,13 @@ export class RequestSide implements Waiting {
     }
     if (this.#bodyEnded) {
       this.#context.counters.add(Counter.repeated_body_ends);
-      if (!echoes(this.mode)) this.#stream.send(noOpReply(ReplyTo.requestBody));
+      if (!this.mode.takesBodyBack) this.#stream.send(noOpReply(ReplyTo.requestBody));
       return;
     }
     this.#bodyEnded = endOfStream;
     if (this.#state === 'picked' && this.#waits) this.#keep(body);
     else if (!this.undecided) this.#pass(message);
-    else if (this.mode === BodyMode.fullDuplex) this.#hold(body);
+    else if (this.mode.sendsAhead) this.#hold(body);
     else if (this.#state === 'collecting') this.#takeWhole(body);
     else this.#pass(message);
   }
@@ -136,7 +136,7 @@ export class RequestSide implements Waiting {
   trailers(): void {
     if (this.refused) return;
     if (this.#state === 'collecting') {
-      if (this.mode !== BodyMode.fullDuplex) this.#replyTo = ReplyTo.requestTrailers;
+      if (!this.mode.sendsAhead) this.#replyTo = ReplyTo.requestTrailers;
       else this.#trailersWait = true;
       this.#bodyEnded = true;
       this.#startDeciding();
@@ -151,7 +151,7 @@ export class RequestSide implements Waiting {
 
   /** A message too large to be taken: only a buffered body can be answered without its bytes. */
   oversized(): void {
-    if (this.#state === 'collecting' && this.mode !== BodyMode.fullDuplex) {
+    if (this.#state === 'collecting' && !this.mode.sendsAhead) {
       this.#replyTo = ReplyTo.requestBody;
       this.#aboveCap();
     } else {
@@ -164,7 +164,7 @@ export class RequestSide implements Waiting {
     if (!this.undecided) return;
     if (this.#context.options.atDecisionTimeout === 'refuse') {
       this.refuse('deadline', '', 0);
-    } else if (this.mode === BodyMode.fullDuplex || this.#state === 'deciding') {
+    } else if (this.mode.sendsAhead || this.#state === 'deciding') {
       this.#context.counters.add(Counter.picks_at_deadline);
       this.#pickWithoutBody();
     }
@@ -210,11 +210,12 @@ export class RequestSide implements Waiting {
   }
 
   #collectOrPick(headers: HeaderList | undefined): void {
-    const waits =
-      this.mode === BodyMode.fullDuplex ||
-      this.mode === BodyMode.buffered ||
-      this.mode === BodyMode.bufferedPartial;
-    if (!waits || headers === undefined || this.#bodyEnded || isUpgrade(headers)) {
+    if (
+      !this.mode.showsBodyBeforePick ||
+      headers === undefined ||
+      this.#bodyEnded ||
+      isUpgrade(headers)
+    ) {
       this.#decide();
       return;
     }
@@ -230,7 +231,7 @@ export class RequestSide implements Waiting {
     this.#state = 'collecting';
     this.sinceMs = this.#context.nowMs();
     this.#context.waiting.add(this);
-    if (this.mode !== BodyMode.fullDuplex) this.#stream.send(removeClientPick);
+    if (!this.mode.sendsAhead) this.#stream.send(removeClientPick);
   }
 
   #hold(body: Uint8Array): void {
@@ -308,7 +309,7 @@ export class RequestSide implements Waiting {
     this.#onPicked(destination);
     this.#stream.send(this.#context.replies.get(this.#replyTo, destination));
     this.#forgetFacts();
-    if (this.mode !== BodyMode.fullDuplex) this.#held.clear();
+    if (!this.mode.sendsAhead) this.#held.clear();
     this.flush();
   }
 
@@ -326,12 +327,12 @@ export class RequestSide implements Waiting {
   }
 
   #pass(message: ProcessingRequest): void {
-    if (echoes(this.mode)) {
+    if (this.mode.takesBodyBack) {
       this.#context.counters.add(Counter.body_bytes_echoed, message.body.length);
       echoMessage(this.#stream, ReplyTo.requestBody, message, this.mode);
       return;
     }
-    if (this.mode === BodyMode.none) this.#odd();
+    if (!this.mode.showsBody) this.#odd();
     this.#stream.send(noOpReply(ReplyTo.requestBody));
   }
 

@@ -11,7 +11,7 @@
  * The response ends with the first of: `end_of_stream` on headers or body, trailers. A body message
  * after that is a repeat and is dropped (answered without effect where each needs an answer).
  */
-import { BodyMode, echoes } from '../body-mode.ts';
+import { BodyMode } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
 import { header } from '../headers.ts';
 import { echoMessage } from '../protobuf/echo.ts';
@@ -63,7 +63,7 @@ export class ResponseSide {
 
   /** Without a response body to look at, the headers are all there is to see of the end. */
   get over(): boolean {
-    return this.#ended || (this.#started && this.mode === BodyMode.none);
+    return this.#ended || (this.#started && !this.mode.showsBody);
   }
 
   get outputTokens(): number {
@@ -92,7 +92,7 @@ export class ResponseSide {
 
   body(message: ProcessingRequest): void {
     const { body, endOfStream } = message;
-    const echo = echoes(this.mode);
+    const echo = this.mode.takesBodyBack;
     if (this.#ended) {
       this.#context.counters.add(Counter.repeated_body_ends);
       if (!echo) this.#stream.send(noOpReply(ReplyTo.responseBody));
