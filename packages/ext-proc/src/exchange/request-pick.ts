@@ -30,6 +30,10 @@ export class RequestPick {
     this.#reservation = reservation;
   }
 
+  get poolName(): string {
+    return this.#poolName;
+  }
+
   /** Refusals need a gRPC status. */
   get isGrpc(): boolean {
     return this.#isGrpc;

@@ -295,11 +295,14 @@ export class RequestSide implements Waiting {
         this.#picked(destination);
       } else {
         const { status, reason, retryAfterS } = this.#context.pick;
+        if (reason === 'pool_empty') {
+          this.#context.log.askedForEmptyPool(this.#pick.poolName, this.#stream);
+        }
         this.refuse(status as Exclude<typeof status, 'picked'>, reason, retryAfterS);
       }
     } catch (error) {
       this.#context.counters.add(Counter.handler_errors);
-      this.#context.notices.fault('pick', error);
+      this.#context.log.fault('pick', error);
       this.refuse('error', '', 0);
     }
   }
