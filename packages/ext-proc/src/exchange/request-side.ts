@@ -109,7 +109,7 @@ export class RequestSide implements Waiting {
       return;
     }
     this.#bodyEnded = message.endOfStream;
-    if (this.#pick.read(message, this.#stream)) this.#collectOrPick(message.headers);
+    if (this.#pick.read(message, this.#stream, this.mode)) this.#collectOrPick(message.headers);
     else this.refuse('unknown_pool', '', 0);
   }
 
@@ -244,6 +244,7 @@ export class RequestSide implements Waiting {
       return;
     }
     if (this.#state === 'deciding') return;
+    this.#pick.sawBody(kept);
     this.#reader?.feed(kept);
     if (this.#held.bytes > options.bodyBytesMax) this.#aboveCap();
     else if (this.#bodyEnded) this.#startDeciding();
@@ -264,6 +265,7 @@ export class RequestSide implements Waiting {
       counters.add(Counter.body_memory_full);
       this.#pickWithoutBody();
     } else {
+      this.#pick.sawBody(body);
       this.#reader?.feed(this.#held.add(body, true));
       this.#startDeciding();
     }
