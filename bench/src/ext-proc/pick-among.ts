@@ -35,9 +35,13 @@ export class BenchScheduler implements Scheduler {
     into.destination = this.#among.destinations[into.ticket]!;
   }
 
-  servedBy(): void {}
+  servedBy(): undefined {}
 
   firstToken(): void {}
+
+  withdraw(): void {}
+
+  upstreamFailed(): void {}
 
   release(ticket: number, _: Outcome): void {
     this.#among.giveBack(ticket);

@@ -13,8 +13,10 @@ const scheduler = {
     into.destination = destination;
     into.ticket = tickets++;
   },
-  servedBy(): void {},
+  servedBy(): undefined {},
   firstToken(): void {},
+  withdraw(): void {},
+  upstreamFailed(): void {},
   release(): void {},
 };
 const health = new HealthState();

@@ -8,6 +8,9 @@ export interface SeenRequest {
   prompt: string | undefined;
   promptTokens: number;
   maxOutputTokens: number;
+  streaming: boolean;
+  computes: boolean;
+  cacheIdentity: string;
   subset: readonly string[] | undefined;
 }
 
@@ -19,6 +22,10 @@ export class FakeScheduler implements Scheduler {
   readonly requests: SeenRequest[] = [];
   readonly firstTokens: number[] = [];
   readonly moved: { ticket: number; destination: string }[] = [];
+  /** Whose member an endpoint is that was not picked. */
+  poolOf: (destination: string) => string | undefined = () => 'ns/pool';
+  readonly withdrawn: number[] = [];
+  readonly failed: number[] = [];
   readonly released: { ticket: number; outcome: Outcome }[] = [];
   readonly open = new Set<number>();
   #tickets = 0;
@@ -31,6 +38,9 @@ export class FakeScheduler implements Scheduler {
       prompt: request.prompt && Buffer.from(request.prompt).toString(),
       promptTokens: request.promptTokens,
       maxOutputTokens: request.maxOutputTokens,
+      streaming: request.streaming,
+      computes: request.computes,
+      cacheIdentity: request.cacheIdentity,
       subset: request.subset && [...request.subset],
     };
     if (this.requests.length < 10_000) this.requests.push(seen);
@@ -53,8 +63,17 @@ export class FakeScheduler implements Scheduler {
     this.open.add(into.ticket);
   }
 
-  servedBy(ticket: number, destination: string): void {
+  servedBy(ticket: number, destination: string): string | undefined {
     this.moved.push({ ticket, destination });
+    return this.poolOf(destination);
+  }
+
+  withdraw(ticket: number): void {
+    this.withdrawn.push(ticket);
+  }
+
+  upstreamFailed(ticket: number): void {
+    this.failed.push(ticket);
   }
 
   firstToken(ticket: number): void {

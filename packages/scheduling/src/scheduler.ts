@@ -23,11 +23,18 @@ export interface RequestFacts {
   promptTokens: number;
   /** What the request allows the engine to generate, 0 unknown. */
   maxOutputTokens: number;
+  /** The client asked for a stream, so the first token will be seen; false also where unknown. */
+  streaming: boolean;
+  /**
+   * False for calls that make no model compute (tokenize, count_tokens, lists of models): they are
+   * picked for, but neither counted in flight nor entered into the prefix history.
+   */
+  computes: boolean;
   /**
    * What engines fold into a prompt's first cache block besides its text (adapter, salts): prompts
    * of different identities share no cache. '' where there is nothing of the kind.
    */
-  cacheIdentity?: string;
+  cacheIdentity: string;
   /**
    * The gateway's subset: `undefined` means the whole pool; a list, even an empty one, means only
    * its members.
@@ -56,7 +63,7 @@ export interface Pick {
   /** `ip:port`, IPv6 in brackets; a comma list, best first, only when fallbacks are configured. */
   destination: string;
   endpoint: Endpoint | undefined;
-  /** Names the request in later calls; -1 unless picked. */
+  /** Names the request in later calls; -1 unless picked and counted. */
   ticket: number;
   /** Seconds for a `retry-after` header; 0 when none should be sent. */
   retryAfterS: number;
@@ -75,11 +82,22 @@ export interface Scheduler {
   pick(request: RequestFacts, into: Pick): void;
   /**
    * The gateway sent the request to another endpoint than the picked one (a fallback, a retry): its
-   * count moves there. A destination that is no member of the pool is ignored.
+   * count moves there, also to a member of another pool. Returns the name of the pool whose member
+   * the destination is, `undefined` when it is nobody's: then the count stays where it is.
    */
-  servedBy(ticket: number, destination: string): void;
-  /** The first bytes of the response body were seen. Later calls for the ticket are ignored. */
+  servedBy(ticket: number, destination: string): string | undefined;
+  /** The first token of the response was seen. Later calls for the ticket are ignored. */
   firstToken(ticket: number): void;
+  /**
+   * The request never came to an engine, as the gateway refused it after the pick: what the pick
+   * entered into the prefix history is taken out again. It stays in flight until its release.
+   */
+  withdraw(ticket: number): void;
+  /**
+   * The gateway could not reach the endpoint, or lost it before an answer: nobody is sent there
+   * first until it shows a good sign. Includes {@link Scheduler.withdraw}.
+   */
+  upstreamFailed(ticket: number): void;
   /** The request ended. Unknown and already released tickets are ignored. */
   release(ticket: number, outcome: Outcome): void;
 }

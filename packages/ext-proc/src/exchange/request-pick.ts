@@ -6,11 +6,12 @@ import { Counter } from '../counters.ts';
 import { poolMetadata } from '../pool-selector.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import type { ProcessingRequest } from '../protobuf/processing-request.ts';
+import { computes } from '../request/inference-call.ts';
 import type { RequestFields } from '../request/request-fields.ts';
 import type { ExchangeStream } from '../transport/stream.ts';
 import type { ExchangeContext } from './context.ts';
 import { conformanceSelectionHeader, splitList, subsetHint } from './gateway-hints.ts';
-import { isGrpcRequest } from './request-headers.ts';
+import { isGrpcRequest, isUpgrade } from './request-headers.ts';
 import type { Reservation } from './reservation.ts';
 
 export class RequestPick {
@@ -19,6 +20,7 @@ export class RequestPick {
   #poolName = '';
   #requestId = '';
   #isGrpc = false;
+  #computes = true;
   #headers: HeaderList | undefined;
   #subset: readonly string[] | undefined;
 
@@ -38,6 +40,9 @@ export class RequestPick {
     this.#headers = headers;
     this.#requestId = headers?.get('x-request-id') ?? '';
     this.#isGrpc = isGrpcRequest(headers);
+    this.#computes =
+      headers === undefined ||
+      computes(headers.get(':method'), headers.get(':path'), isUpgrade(headers));
     this.#subset = this.#subsetOf(message);
     const metadata = stream.metadata(poolMetadata);
     const poolName = this.#context.pools.select(metadata, stream.authority, stream.localPort);
@@ -58,6 +63,7 @@ export class RequestPick {
     facts.poolName = this.#poolName;
     facts.headers = this.#headers;
     facts.subset = this.#subset;
+    facts.computes = this.#computes;
     facts.nowMs = this.#context.nowMs();
     facts.setFields(fields);
     try {

@@ -17,12 +17,20 @@ export class CountedScheduler implements Scheduler {
     }
   }
 
-  servedBy(ticket: number, destination: string): void {
-    this.#scheduler.servedBy(ticket, destination);
+  servedBy(ticket: number, destination: string): string | undefined {
+    return this.#scheduler.servedBy(ticket, destination);
   }
 
   firstToken(ticket: number): void {
     this.#scheduler.firstToken(ticket);
+  }
+
+  withdraw(ticket: number): void {
+    this.#scheduler.withdraw(ticket);
+  }
+
+  upstreamFailed(ticket: number): void {
+    this.#scheduler.upstreamFailed(ticket);
   }
 
   release(ticket: number, outcome: Outcome): void {

@@ -12,9 +12,11 @@ import { type CacheListener, CandidateTable } from './candidates/candidate-table
 import type { GaugeSource } from './candidates/gauge-source.ts';
 import type { Ledger } from './candidates/ledger.ts';
 import type { LedgerHistory } from './candidates/ledger-history.ts';
+import { PrefillRate } from './candidates/prefill-phase.ts';
 import type { PromptMatch } from './candidates/prompt-match.ts';
 import { RunningMeans } from './candidates/request-means.ts';
 import { isFeedFailing, isPoolSaturated } from './candidates/saturation.ts';
+import type { UpstreamFailures } from './candidates/upstream-failures.ts';
 import { keepMostTrusted } from './parts/filter/fresh.ts';
 import { membersOfSubset } from './parts/filter/subset.ts';
 import type { PickContext, Strategy } from './parts/part.ts';
@@ -25,6 +27,7 @@ export interface WorkerParts {
   source: GaugeSource;
   ledger: Ledger;
   history: LedgerHistory;
+  failures: UpstreamFailures;
   prompt: PromptMatch;
   random: Random;
   caches: CacheListener;
@@ -41,10 +44,12 @@ export class PoolScheduler implements PickContext {
   readonly ledger: Ledger;
   readonly prompt: PromptMatch;
   readonly means = new RunningMeans();
+  readonly prefill = new PrefillRate();
   readonly random: Random;
   policy: PoolPolicy;
   request!: RequestFacts;
   nowMs = 0;
+  isFallback = false;
   /** Picks by strategy, and refusals by reason, for metrics. */
   readonly outcomes = new Map<string, number>();
   /** Picks of endpoints that were not fresh. */
@@ -55,7 +60,7 @@ export class PoolScheduler implements PickContext {
   constructor(name: string, number: number, parts: WorkerParts, policy: PoolPolicy) {
     this.name = name;
     this.number = number;
-    this.table = new CandidateTable(parts.source, parts.history, parts.caches);
+    this.table = new CandidateTable(parts.source, parts.history, parts.failures, parts.caches);
     this.ledger = parts.ledger;
     this.prompt = parts.prompt;
     this.random = parts.random;
@@ -106,12 +111,14 @@ export class PoolScheduler implements PickContext {
   #addFallbacks(strategy: Strategy, picked: number, count: number, into: Pick): void {
     let left = count;
     let at = picked;
+    this.isFallback = true;
     for (let i = 0; i < this.policy.fallbacks && left > 1; i++) {
       left--;
       this.#candidates[at] = this.#candidates[left]!;
       at = strategy.choose(this, this.#candidates, left);
       into.destination += `,${this.table.endpoints[this.#candidates[at]!]!.destination}`;
     }
+    this.isFallback = false;
   }
 
   #strategyFor(request: RequestFacts): Strategy | undefined {

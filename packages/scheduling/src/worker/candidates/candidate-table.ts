@@ -22,7 +22,15 @@ import {
   trustClasses,
   trustOf,
 } from '@leadsman/view/trust';
-import { type Attributes, addressBytes, metric, parseHostPort, writeAddress } from '@leadsman/wire';
+import {
+  type Attributes,
+  addressBytes,
+  metric,
+  parseHostPort,
+  reason,
+  reportFlag,
+  writeAddress,
+} from '@leadsman/wire';
 import type { Endpoint } from '../../endpoint.ts';
 import { hashText } from '../../prefix/hash-text.ts';
 import { AdapterStates } from './adapter-states.ts';
@@ -31,13 +39,17 @@ import type { GaugeSource } from './gauge-source.ts';
 import type { LedgerHistory } from './ledger-history.ts';
 import { reportedLoad } from './reported-load.ts';
 import { SpeedLearner } from './speed.ts';
+import type { UpstreamFailures } from './upstream-failures.ts';
 
 /** Hears what endpoints, by in-flight index, report of their caches; NaN = unknown. */
 export interface CacheListener {
   /** The KV capacity is another than before. */
   capacity(index: number, kvCapacityTokens: number): void;
-  /** The engine's counters of prompt tokens asked for in its prefix cache, and found. */
-  hits(index: number, hitsTotal: number, queriesTotal: number): void;
+  /**
+   * The engine's counters of prompt tokens found in its prefix cache and asked for, and whether
+   * requests wait in it.
+   */
+  hits(index: number, hitsTotal: number, queriesTotal: number, waits: boolean): void;
 }
 
 export class CandidateTable implements CandidateColumns {
@@ -71,6 +83,7 @@ export class CandidateTable implements CandidateColumns {
   readonly #caches: CacheListener;
   readonly #source: GaugeSource;
   readonly #history: LedgerHistory;
+  readonly #failures: UpstreamFailures;
   readonly #speed = new SpeedLearner();
   #slots = new Int32Array(0);
   /** Members' addresses as on the wire, four words each. */
@@ -83,9 +96,15 @@ export class CandidateTable implements CandidateColumns {
   /** Position + 1 by in-flight index, 0 for none. */
   #positionByIndex = new Int32Array(0);
 
-  constructor(source: GaugeSource, history: LedgerHistory, caches: CacheListener) {
+  constructor(
+    source: GaugeSource,
+    history: LedgerHistory,
+    failures: UpstreamFailures,
+    caches: CacheListener,
+  ) {
     this.#source = source;
     this.#history = history;
+    this.#failures = failures;
     this.#caches = caches;
   }
 
@@ -164,12 +183,21 @@ export class CandidateTable implements CandidateColumns {
       const isForeign = this.#isForeign[position] === 1;
       const isHeard = slot >= 0 && this.#source.isUsed(slot) && !isForeign;
       const flags = isHeard ? this.#source.flags(slot) : 0;
+      const scrapeReason = isHeard ? this.#source.reason(slot) : reason.pending;
+      // Gauges that stand still prove nothing of an engine that has nothing to do for us: some show
+      // their last batch for half a minute. Its numbers are no load then, and the ledger tells.
+      const isQuiet =
+        (flags & reportFlag.suspect) !== 0 &&
+        this.#history.requestsNow(this.index[position]!) === 0;
       const ageMs = nowMs - this.measuredAtMs[position]!;
       const isKnown =
-        isHeard && isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!);
-      const found = trustOf(flags, isKnown, ageMs, this.staleAfterMs);
+        isHeard &&
+        isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!) &&
+        !this.#failures.isOut(this.index[position]!, this.measuredAtMs[position]!);
+      const own = isQuiet ? flags & ~reportFlag.suspect : flags;
+      const found = trustOf(own, scrapeReason, isKnown, ageMs, this.staleAfterMs);
       this.trust[position] = found;
-      if (found !== trust.fresh) this.#blank(position);
+      if (found !== trust.fresh || isQuiet) this.#blank(position);
       counts[found]!++;
     }
     let best = 0;
@@ -203,6 +231,16 @@ export class CandidateTable implements CandidateColumns {
     let written = 0;
     for (const position of found) into[written++] = position;
     return written;
+  }
+
+  /** The position of the endpoint at `ip:port`, in any notation; -1 when it is not a member. */
+  positionAt(destination: string): number {
+    const named = parseHostPort(destination);
+    if (named?.port === undefined) return -1;
+    for (const position of this.#positionsByAddress.get(named.address) ?? []) {
+      if (this.endpoints[position]!.port === named.port) return position;
+    }
+    return -1;
   }
 
   /** The position of an in-flight index, -1 when it is not a member. */
@@ -261,6 +299,7 @@ export class CandidateTable implements CandidateColumns {
       this.index[position]!,
       source.numberOf(slot, metric.prefixCacheHitsTotal),
       source.numberOf(slot, metric.prefixCacheQueriesTotal),
+      waiting > 0,
     );
     this.loraSlotsMax[position] = source.numberOf(slot, metric.loraSlotsMax);
     this.interTokenMs[position] = this.#speed.observe(

@@ -150,6 +150,21 @@ describe('expected-work', () => {
     expect(new Set(later).size).toBe(2);
   });
 
+  it('charges the endpoint that was picked, not those named as fallbacks', async () => {
+    const config = 'default: { strategy: expected-work, fallbacks: 2 }';
+    const rig = await createRig({ config, endpoints: endpointsOf(3), nowMs });
+    const words = new Int32Array(rig.memory.remote);
+    words[remoteHeader.replicas] = 2;
+    words[remoteHeader.shareDelayMs] = 20;
+    for (let round = 0; round < 10; round++) {
+      const atMs = nowMs + 100 * round;
+      // Without an id, as from a gateway that sets none.
+      const facts = { requestId: '', promptTokens: 500, nowMs: atMs };
+      const three = [1, 2, 3].map(() => passBy(rig, facts).endpoint!.index);
+      expect(new Set(three).size).toBe(3);
+    }
+  });
+
   it('keeps a long prompt away from where many requests decode', async () => {
     const rig = await rigOf(2);
     rig.inFlight.add(0, InFlightField.requests, 40);
