@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import type { EngineFaults } from './faults.ts';
 import type { MetricsPage } from './metrics-page.ts';
-import { namesAsked, selectLines } from './select-series.ts';
+import { asOpenMetrics, namesAsked, selectLines } from './select-series.ts';
 
 /** Pieces in which a slow body is sent. */
 const slowPieces = 20;
@@ -47,9 +47,15 @@ export class MetricsHandler {
       sendStatus(response, faults.metricsStatus);
       return;
     }
-    const isHeard =
-      faults.selection !== 'ignored' && (faults.selection !== 'below' || path.endsWith('/'));
-    this.#send(response, names !== undefined && isHeard ? this.#selection(names) : this.#page());
+    // Served by the application of the client library, which is mounted there.
+    const isMounted = path.endsWith('/') || faults.selection === 'everywhere';
+    const isHeard = faults.selection !== 'ignored' && (faults.selection !== 'below' || isMounted);
+    const page = names !== undefined && isHeard ? this.#selection(names) : this.#page();
+    // It gives that to whoever names it in any place.
+    if (isMounted && request.headers.accept?.includes('application/openmetrics-text')) {
+      response.setHeader('content-type', 'application/openmetrics-text; version=1.0.0');
+      this.#send(response, asOpenMetrics(page));
+    } else this.#send(response, page);
   }
 
   /** Whether a page asked for by name gets an answer that is no page, or none. */
@@ -73,7 +79,9 @@ export class MetricsHandler {
       this.#wholeBytes ||= this.#metricsPage.render().length;
       burn(this.#renderMs * (body.length / this.#wholeBytes));
     }
-    response.setHeader('content-type', faults.metricsContentType);
+    if (!response.hasHeader('content-type')) {
+      response.setHeader('content-type', faults.metricsContentType);
+    }
     if (faults.metricsPadBytes > 0) body = Buffer.concat([padding(faults.metricsPadBytes), body]);
     if (faults.metricsGzip) {
       body = gzipSync(body);

@@ -90,6 +90,18 @@ describe('a page asked for by name', () => {
     expect(await ask(engine, `/metrics/${query}`)).toBe(frozen);
   });
 
+  it('is OpenMetrics with other names for whoever accepts that, at the path below', async () => {
+    const engine = await start();
+    const headers = { accept: 'text/plain;version=0.0.4, application/openmetrics-text;q=0.1' };
+    const reply = await fetch(`${engine.url}/metrics/${query}`, { headers });
+    expect(reply.headers.get('content-type')).toMatch(/^application\/openmetrics-text/);
+    const page = await reply.text();
+    expect(page).toMatch(/^vllm_num_requests_running\{/m);
+    expect(page).toMatch(/\n# EOF\n$/);
+    const whole = await fetch(`${engine.url}/metrics`, { headers });
+    expect(await whole.text()).toBe(engine.page().toString());
+  });
+
   it('keeps the names through a redirect to the page below', async () => {
     const engine = await start({ metricsRedirect: '/metrics/' });
     const reply = await fetch(`${engine.url}/metrics${query}`);

@@ -52,3 +52,8 @@ export function selectLines(page: string, names: ReadonlySet<string>): string {
   }
   return text;
 }
+
+/** Text as OpenMetrics, as far as the client library's page differs in what matters to a reader. */
+export function asOpenMetrics(page: Buffer): Buffer {
+  return Buffer.from(`${page.toString().replace(/^vllm:/gm, 'vllm_')}# EOF\n`);
+}
