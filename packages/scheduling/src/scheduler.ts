@@ -56,7 +56,7 @@ export interface RequestFacts {
 export type PickStatus = 'picked' | 'no_endpoint' | 'shed' | 'bad_request' | 'unknown_pool';
 
 /** The caller's object that a pick is written into; one per exchange or one per worker. */
-export interface Pick {
+export interface PickResult {
   status: PickStatus;
   /** Why, in snake_case and of low cardinality; '' when picked as usual. */
   reason: string;
@@ -79,7 +79,7 @@ export interface Outcome {
 
 export interface Scheduler {
   /** Picks for one request and counts it as in flight. Never throws. */
-  pick(request: RequestFacts, into: Pick): void;
+  pick(request: RequestFacts, into: PickResult): void;
   /**
    * The gateway sent the request to another endpoint than the picked one (a fallback, a retry): its
    * count moves there, also to a member of another pool. Returns the name of the pool whose member
@@ -102,8 +102,8 @@ export interface Scheduler {
   release(ticket: number, outcome: Outcome): void;
 }
 
-/** A blank {@link Pick} to be reused. */
-export function emptyPick(): Pick {
+/** A blank {@link PickResult} to be reused. */
+export function emptyPick(): PickResult {
   return {
     status: 'no_endpoint',
     reason: '',

@@ -7,7 +7,7 @@
  */
 import type { PoolUpdate } from '../endpoint.ts';
 import type { Random } from '../random.ts';
-import type { Pick, RequestFacts } from '../scheduler.ts';
+import type { PickResult, RequestFacts } from '../scheduler.ts';
 import { type CacheListener, CandidateTable } from './candidates/candidate-table.ts';
 import type { GaugeSource } from './candidates/gauge-source.ts';
 import type { Ledger } from './candidates/ledger.ts';
@@ -86,7 +86,7 @@ export class PoolScheduler implements PickContext {
    * Chooses a position for the request, or {@link nobody} with status, reason and retry time
    * written into `into`.
    */
-  choose(request: RequestFacts, into: Pick): number {
+  choose(request: RequestFacts, into: PickResult): number {
     this.request = request;
     this.nowMs = request.nowMs;
     this.prompt.begin(request);
@@ -108,7 +108,7 @@ export class PoolScheduler implements PickContext {
   }
 
   /** Appends the next best endpoints: the strategy's choices once the earlier ones are gone. */
-  #addFallbacks(strategy: Strategy, picked: number, count: number, into: Pick): void {
+  #addFallbacks(strategy: Strategy, picked: number, count: number, into: PickResult): void {
     let left = count;
     let at = picked;
     this.isFallback = true;
@@ -170,7 +170,12 @@ function emptyReason(request: RequestFacts): string {
   return request.subset === undefined ? 'filtered' : 'subset';
 }
 
-function refuse(into: Pick, status: Pick['status'], reason: string, retryAfterS: number): number {
+function refuse(
+  into: PickResult,
+  status: PickResult['status'],
+  reason: string,
+  retryAfterS: number,
+): number {
   into.status = status;
   into.reason = reason;
   into.retryAfterS = retryAfterS;

@@ -15,7 +15,7 @@
 import type { PoolUpdate } from '../endpoint.ts';
 import type { PrefixIndex } from '../prefix/prefix-index.ts';
 import type { Random } from '../random.ts';
-import type { Outcome, Pick, RequestFacts, Scheduler } from '../scheduler.ts';
+import type { Outcome, PickResult, RequestFacts, Scheduler } from '../scheduler.ts';
 import type { HistoryWriter } from '../shared/history-ring.ts';
 import type { InFlightTable } from '../shared/in-flight-table.ts';
 import type { GaugeSource } from './candidates/gauge-source.ts';
@@ -147,7 +147,7 @@ export class WorkerScheduler implements Scheduler {
     for (const pool of this.#pools.values()) pool.table.learnSpeeds();
   }
 
-  pick(request: RequestFacts, into: Pick): void {
+  pick(request: RequestFacts, into: PickResult): void {
     const { nowMs } = request;
     this.#nowMs = nowMs;
     if (nowMs - this.#refreshedAtMs >= this.#refreshMs) this.#refresh(nowMs);
@@ -235,11 +235,15 @@ export class WorkerScheduler implements Scheduler {
     const { table } = pool;
     const position = table.positionAt(destination);
     if (position < 0) return false;
-    this.tickets.move(ticket, table.index[position]!);
+    const index = table.index[position]!;
+    if (index === this.tickets.endpointOf(ticket)) return true;
+    // The picked endpoint never saw the prompt.
+    this.withdraw(ticket);
+    this.tickets.move(ticket, index);
     return true;
   }
 
-  #send(pool: PoolScheduler, request: RequestFacts, position: number, into: Pick): void {
+  #send(pool: PoolScheduler, request: RequestFacts, position: number, into: PickResult): void {
     const { table } = pool;
     // Only adapters that an engine has named: clients may send any text as a model.
     if (table.adapters.isKnown(request.model)) {

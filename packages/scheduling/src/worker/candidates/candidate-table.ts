@@ -183,17 +183,20 @@ export class CandidateTable implements CandidateColumns {
       const isForeign = this.#isForeign[position] === 1;
       const isHeard = slot >= 0 && this.#source.isUsed(slot) && !isForeign;
       const flags = isHeard ? this.#source.flags(slot) : 0;
-      const scrapeReason = isHeard ? this.#source.reason(slot) : reason.pending;
+      const measuredAtMs = this.measuredAtMs[position]!;
+      const scrapeReason = this.#failures.isOut(this.index[position]!, measuredAtMs)
+        ? reason.connect
+        : isHeard
+          ? this.#source.reason(slot)
+          : reason.pending;
       // Gauges that stand still prove nothing of an engine that has nothing to do for us: some show
       // their last batch for half a minute. Its numbers are no load then, and the ledger tells.
       const isQuiet =
         (flags & reportFlag.suspect) !== 0 &&
         this.#history.requestsNow(this.index[position]!) === 0;
-      const ageMs = nowMs - this.measuredAtMs[position]!;
+      const ageMs = nowMs - measuredAtMs;
       const isKnown =
-        isHeard &&
-        isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!) &&
-        !this.#failures.isOut(this.index[position]!, this.measuredAtMs[position]!);
+        isHeard && isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!);
       const own = isQuiet ? flags & ~reportFlag.suspect : flags;
       const found = trustOf(own, scrapeReason, isKnown, ageMs, this.staleAfterMs);
       this.trust[position] = found;
