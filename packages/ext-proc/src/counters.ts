@@ -27,6 +27,7 @@ export const counterNames = [
   'refused_unknown_pool',
   'refused_deadline',
   'refused_error',
+  'refused_draining',
   'served_as_picked',
   'served_elsewhere',
   'unexpected_messages',

@@ -2,6 +2,7 @@
  * The pick of one request: what its headers say that matters for it, and the pick itself, made once
  * when the request half decides that it is time.
  */
+import type { Wait, Waiter } from '@leadsman/scheduling/scheduler';
 import { Counter } from '../counters.ts';
 import { poolMetadata } from '../pool-selector.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
@@ -51,21 +52,31 @@ export class RequestPick {
     return true;
   }
 
+  /** Joins a request that another stream has picked for; its destination, else undefined. */
+  join(): string | undefined {
+    return this.#reservation.join(this.#poolName, this.#requestId);
+  }
+
+  /** Asks for leave to pick with what is known of the body; see `Scheduler.admit`. */
+  admit(fields: RequestFields | undefined, heldBytes: number, waiter: Waiter): Wait | undefined {
+    const { scheduler, facts } = this.#context;
+    this.#setFacts(fields);
+    try {
+      return scheduler.admit(facts, heldBytes, waiter);
+    } finally {
+      facts.clear();
+    }
+  }
+
   /**
    * Picks, with what is known of the body, and takes the reservation. Gives the destination;
    * `undefined`: nobody was picked, and `context.pick` says why.
    */
   make(fields: RequestFields | undefined): string | undefined {
     const { scheduler, counters, pick, facts } = this.#context;
-    const joined = this.#reservation.join(this.#poolName, this.#requestId);
+    const joined = this.join();
     if (joined !== undefined) return joined;
-    facts.requestId = this.#requestId;
-    facts.poolName = this.#poolName;
-    facts.headers = this.#headers;
-    facts.subset = this.#subset;
-    facts.computes = this.#computes;
-    facts.nowMs = this.#context.nowMs();
-    facts.setFields(fields);
+    this.#setFacts(fields);
     try {
       scheduler.pick(facts, pick);
     } finally {
@@ -81,6 +92,17 @@ export class RequestPick {
   forget(): void {
     this.#headers = undefined;
     this.#subset = undefined;
+  }
+
+  #setFacts(fields: RequestFields | undefined): void {
+    const { facts, nowMs } = this.#context;
+    facts.requestId = this.#requestId;
+    facts.poolName = this.#poolName;
+    facts.headers = this.#headers;
+    facts.subset = this.#subset;
+    facts.computes = this.#computes;
+    facts.nowMs = nowMs();
+    facts.setFields(fields);
   }
 
   #subsetOf(message: ProcessingRequest): readonly string[] | undefined {

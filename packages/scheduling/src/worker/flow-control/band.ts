@@ -8,9 +8,10 @@
  * request computes beyond its prompt is charged when it is known, so a flow may owe. A flow that was
  * idle begins at the virtual time of the band: it has saved nothing up, and keeps what it owes.
  */
+import type { WaitOutcome } from '../../scheduler.ts';
 import { Flow, type Waiting } from './flow.ts';
 import { FlowNames } from './flow-names.ts';
-import type { HeldRequest, WaitOutcome } from './held-request.ts';
+import type { HeldRequest } from './held-request.ts';
 import { OrderedHeap } from './ordered-heap.ts';
 import { type Ordering, orderingKey } from './ordering.ts';
 
@@ -29,7 +30,10 @@ export interface BandOptions {
 
 export class Band {
   readonly priority: number;
-  readonly options: BandOptions;
+  /** May be swapped; the order within a flow then holds for those that come. */
+  options: BandOptions;
+  /** Ends of waiting by outcome, refusals at the door included, ever. */
+  readonly outcomes = new Map<WaitOutcome, number>();
   /** Waiting requests and their bytes and prompt tokens. */
   requests = 0;
   bytes = 0;

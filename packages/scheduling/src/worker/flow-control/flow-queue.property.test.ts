@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import type { WaitOutcome } from '../../scheduler.ts';
 import type { Waiting } from './flow.ts';
 import { FlowQueue } from './flow-queue.ts';
-import type { HeldRequest, WaitOutcome } from './held-request.ts';
+import type { HeldRequest } from './held-request.ts';
 import { orderings } from './ordering.ts';
 
 const requestsMax = 12;

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { WaitOutcome } from '../../scheduler.ts';
 import type { BandOptions } from './band.ts';
 import type { Waiting } from './flow.ts';
 import { flowsByNameMax, sharedFlows } from './flow-names.ts';
 import { FlowQueue, type FlowQueueOptions } from './flow-queue.ts';
-import type { HeldRequest, WaitOutcome } from './held-request.ts';
+import type { HeldRequest } from './held-request.ts';
 import { ageingTokensPerMsDefault } from './ordering.ts';
 
 const bandOptions: BandOptions = {

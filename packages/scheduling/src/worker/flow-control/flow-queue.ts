@@ -10,9 +10,10 @@
  * Every request that was accepted ends exactly once, by {@link HeldRequest.ended}. The bounds hold at
  * any moment: of each band, and of the pool. Cost per call: O(bands + log waiting).
  */
+import type { WaitOutcome } from '../../scheduler.ts';
 import { Band, type BandOptions } from './band.ts';
 import type { Waiting } from './flow.ts';
-import type { HeldRequest, WaitOutcome } from './held-request.ts';
+import type { HeldRequest } from './held-request.ts';
 
 /** Priorities come from objectives that admins make; more bands than this are a mistake. */
 export const bandsMax = 64;
@@ -28,7 +29,7 @@ export interface FlowQueueOptions {
 }
 
 export class FlowQueue {
-  readonly options: FlowQueueOptions;
+  #options: FlowQueueOptions;
   /** Ends of waiting by outcome, ever. */
   readonly outcomes = new Map<WaitOutcome, number>();
   requests = 0;
@@ -37,7 +38,13 @@ export class FlowQueue {
   readonly #bands: Band[] = [];
 
   constructor(options: FlowQueueOptions) {
-    this.options = options;
+    this.#options = options;
+  }
+
+  /** Swaps the options. Who waits goes on waiting, also beyond a bound that is now lower. */
+  configure(options: FlowQueueOptions): void {
+    this.#options = options;
+    for (const band of this.#bands) band.options = options.bandOptions(band.priority);
   }
 
   /** Bands that were ever used, highest first. */
@@ -52,13 +59,18 @@ export class FlowQueue {
   add(request: HeldRequest): Waiting | undefined {
     const band = this.#bandOf(request.priority);
     if (band?.hasRoom(request.bytes) !== true || !this.#makeRoom(request)) {
-      this.#count('rejected-saturated');
-      request.ended('rejected-saturated');
+      this.refuse(request, 'rejected-saturated');
       return undefined;
     }
     this.requests++;
     this.bytes += request.bytes;
     return band.add(request);
+  }
+
+  /** Ends a request at the door, counted as if it had waited. */
+  refuse(request: HeldRequest, outcome: WaitOutcome): void {
+    this.#count(this.#bandOf(request.priority), outcome);
+    request.ended(outcome);
   }
 
   /** The request whose turn it is; `undefined` when none waits. Changes nothing. */
@@ -93,8 +105,9 @@ export class FlowQueue {
     if (waiting.at < 0) return;
     this.requests--;
     this.bytes -= waiting.request.bytes;
-    this.#count(outcome);
-    this.#find(waiting.request.priority)?.remove(waiting, outcome);
+    const band = this.#find(waiting.request.priority);
+    this.#count(band, outcome);
+    band?.remove(waiting, outcome);
   }
 
   /** Ends all waits. */
@@ -115,7 +128,7 @@ export class FlowQueue {
       const { ttlMs } = band.options;
       for (let oldest = band.oldestWaiting; oldest !== undefined; oldest = band.oldestWaiting) {
         const waitedMs = nowMs - oldest.request.arrivedAtMs;
-        if (!hasEndpoints && waitedMs >= this.options.noEndpointTtlMs) {
+        if (!hasEndpoints && waitedMs >= this.#options.noEndpointTtlMs) {
           this.end(oldest, 'rejected-no-endpoints');
         } else if (waitedMs >= ttlMs) this.end(oldest, 'rejected-ttl-expired');
         else break;
@@ -142,7 +155,7 @@ export class FlowQueue {
   }
 
   #makeRoom(request: HeldRequest): boolean {
-    const { requestsMax, bytesMax } = this.options;
+    const { requestsMax, bytesMax } = this.#options;
     if (request.bytes > bytesMax) return false;
     while (this.requests >= requestsMax || this.bytes + request.bytes > bytesMax) {
       const lowest = this.#bands.findLast((band) => band.requests > 0);
@@ -160,13 +173,18 @@ export class FlowQueue {
     const known = this.#find(priority);
     if (known !== undefined) return known;
     if (this.#bands.length >= bandsMax) return undefined;
-    const band = new Band(priority, this.options.bandOptions(priority));
+    const band = new Band(priority, this.#options.bandOptions(priority));
     const at = this.#bands.findIndex((other) => other.priority < priority);
     this.#bands.splice(at < 0 ? this.#bands.length : at, 0, band);
     return band;
   }
 
-  #count(outcome: WaitOutcome): void {
-    this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
+  #count(band: Band | undefined, outcome: WaitOutcome): void {
+    increment(this.outcomes, outcome);
+    if (band !== undefined) increment(band.outcomes, outcome);
   }
+}
+
+function increment(counts: Map<WaitOutcome, number>, outcome: WaitOutcome): void {
+  counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
 }

@@ -3,23 +3,7 @@
  * queue from the moment it was accepted until `ended` was called, which happens exactly once.
  */
 
-/**
- * How waiting ends:
- *
- * - `dispatched`: pick for it now
- * - `rejected-saturated`: the queue had no room, or it made room for a higher band (429)
- * - `rejected-ttl-expired`: it waited for as long as its band allows (429)
- * - `rejected-no-endpoints`: no endpoint came in time (503)
- * - `cancelled`: the client is gone, or the exchange ended by itself; nobody is told
- * - `draining`: the process ends (503)
- */
-export type WaitOutcome =
-  | 'dispatched'
-  | 'rejected-saturated'
-  | 'rejected-ttl-expired'
-  | 'rejected-no-endpoints'
-  | 'cancelled'
-  | 'draining';
+import type { WaitOutcome } from '../../scheduler.ts';
 
 /** What the queue must know of a request. Numbers are finite; the caller clamps what clients say. */
 export interface HeldRequest {
