@@ -5,13 +5,9 @@
 
 import type { WaitOutcome } from '@leadsman/scheduling/scheduler';
 import { Counter } from '../counters.ts';
+import { header } from '../headers.ts';
 import type { HeaderToSet, Refusal } from '../protobuf/processing-response.ts';
 import { GrpcStatus } from '../transport/stream.ts';
-
-export const reasonHeader = 'x-leadsman-reason';
-
-/** The same in the words of other pickers, for clients that know those. */
-export const droppedReasonHeader = 'x-llm-d-request-dropped-reason';
 
 export type RefusalKind =
   | 'bad_request'
@@ -127,10 +123,10 @@ export function refusalOf(
   const code = reason === '' ? kind : reason;
   const headers: HeaderToSet[] = [
     ['content-type', 'application/json'],
-    [reasonHeader, code],
+    [header.reason, code],
   ];
   const dropped = droppedReason(kind, reason);
-  if (dropped !== undefined) headers.push([droppedReasonHeader, dropped]);
+  if (dropped !== undefined) headers.push([header.droppedReason, dropped]);
   if (retryAfterS > 0) headers.push(['retry-after', String(Math.ceil(retryAfterS))]);
   return {
     httpStatus,

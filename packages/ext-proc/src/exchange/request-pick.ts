@@ -4,6 +4,7 @@
  */
 import type { Wait, Waiter } from '@leadsman/scheduling/scheduler';
 import { Counter } from '../counters.ts';
+import { header } from '../headers.ts';
 import { poolMetadata } from '../pool-selector.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import type { ProcessingRequest } from '../protobuf/processing-request.ts';
@@ -11,7 +12,7 @@ import { computes } from '../request/inference-call.ts';
 import type { RequestFields } from '../request/request-fields.ts';
 import type { ExchangeStream } from '../transport/stream.ts';
 import type { ExchangeContext } from './context.ts';
-import { conformanceSelectionHeader, splitList, subsetHint } from './gateway-hints.ts';
+import { splitList, subsetHint } from './gateway-hints.ts';
 import { isGrpcRequest, isUpgrade } from './request-headers.ts';
 import type { Reservation } from './reservation.ts';
 
@@ -39,11 +40,11 @@ export class RequestPick {
   read(message: ProcessingRequest, stream: ExchangeStream): boolean {
     const { headers } = message;
     this.#headers = headers;
-    this.#requestId = headers?.get('x-request-id') ?? '';
+    this.#requestId = headers?.get(header.requestId) ?? '';
     this.#isGrpc = isGrpcRequest(headers);
     this.#computes =
       headers === undefined ||
-      computes(headers.get(':method'), headers.get(':path'), isUpgrade(headers));
+      computes(headers.get(header.method), headers.get(header.path), isUpgrade(headers));
     this.#subset = this.#subsetOf(message);
     const metadata = stream.metadata(poolMetadata);
     const poolName = this.#context.pools.select(metadata, stream.authority, stream.localPort);
@@ -107,7 +108,7 @@ export class RequestPick {
 
   #subsetOf(message: ProcessingRequest): readonly string[] | undefined {
     if (this.#context.options.conformance) {
-      const selection = message.headers?.get(conformanceSelectionHeader);
+      const selection = message.headers?.get(header.conformanceSelection);
       if (selection !== undefined) return splitList(selection);
     }
     return subsetHint(message);

@@ -30,18 +30,17 @@
  * In every mode the pick is made at once where waiting has no use: `end_of_stream` on headers, an
  * upgrade or CONNECT, a body that is not JSON or is announced above the cap.
  *
- * With flow control on, "deciding" lasts until the request's turn has come (`turn.ts`).
- *
- * Held bytes are charged to the worker's budget and leave as they came: nothing is re-serialised.
+ * With flow control on, "deciding" lasts until the request's turn has come (`turn.ts`). Held bytes
+ * are charged to the worker's budget and leave as they came: nothing is re-serialised.
  */
 import type { WaitOutcome } from '@leadsman/scheduling/scheduler';
-import { BodyMode, echoes } from '../body-mode.ts';
+import { BodyMode } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
+import { header } from '../headers.ts';
 import { echoBytes, echoMessage } from '../protobuf/echo.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import type { ProcessingRequest } from '../protobuf/processing-request.ts';
 import {
-  destinationHeader,
   headersReply,
   immediateReply,
   noOpReply,
@@ -60,7 +59,7 @@ import { Turn, type TurnTaker } from './turn.ts';
 type State = 'idle' | 'collecting' | 'deciding' | 'picked' | 'passing' | 'refused';
 
 const noBytes = new Uint8Array(0);
-const removeClientPick = headersReply(ReplyTo.requestHeaders, [], [destinationHeader]);
+const removeClientPick = headersReply(ReplyTo.requestHeaders, [], [header.destination]);
 
 export class RequestSide implements Waiting, TurnTaker {
   readonly #context: ExchangeContext;
@@ -96,7 +95,7 @@ export class RequestSide implements Waiting, TurnTaker {
 
   /** The gateway has sent all it will send of the request, and has all of it back. */
   get ended(): boolean {
-    return (this.#bodyEnded || this.mode === BodyMode.none) && !this.#waits;
+    return (this.#bodyEnded || !this.mode.showsBody) && !this.#waits;
   }
 
   get refused(): boolean {
@@ -128,13 +127,13 @@ export class RequestSide implements Waiting, TurnTaker {
     }
     if (this.#bodyEnded) {
       this.#context.counters.add(Counter.repeated_body_ends);
-      if (!echoes(this.mode)) this.#stream.send(noOpReply(ReplyTo.requestBody));
+      if (!this.mode.takesBodyBack) this.#stream.send(noOpReply(ReplyTo.requestBody));
       return;
     }
     this.#bodyEnded = endOfStream;
     if (this.#state === 'picked' && this.#waits) this.#keep(body);
     else if (!this.undecided) this.#pass(message);
-    else if (this.mode === BodyMode.fullDuplex) this.#hold(body);
+    else if (this.mode.sendsAhead) this.#hold(body);
     else if (this.#state === 'collecting') this.#takeWhole(body);
     else this.#pass(message);
   }
@@ -142,7 +141,7 @@ export class RequestSide implements Waiting, TurnTaker {
   trailers(): void {
     if (this.refused) return;
     if (this.#state === 'collecting') {
-      if (this.mode !== BodyMode.fullDuplex) this.#replyTo = ReplyTo.requestTrailers;
+      if (!this.mode.sendsAhead) this.#replyTo = ReplyTo.requestTrailers;
       else this.#trailersWait = true;
       this.#bodyEnded = true;
       this.#startDeciding();
@@ -157,7 +156,7 @@ export class RequestSide implements Waiting, TurnTaker {
 
   /** A message too large to be taken: only a buffered body can be answered without its bytes. */
   oversized(): void {
-    if (this.#state === 'collecting' && this.mode !== BodyMode.fullDuplex) {
+    if (this.#state === 'collecting' && !this.mode.sendsAhead) {
       this.#replyTo = ReplyTo.requestBody;
       this.#aboveCap();
     } else {
@@ -170,7 +169,7 @@ export class RequestSide implements Waiting, TurnTaker {
     if (!this.undecided || this.#turn.awaited) return;
     if (this.#context.options.atDecisionTimeout === 'refuse') {
       this.refuse('deadline', '', 0);
-    } else if (this.mode === BodyMode.fullDuplex || this.#state === 'deciding') {
+    } else if (this.mode.sendsAhead || this.#state === 'deciding') {
       this.#context.counters.add(Counter.picks_at_deadline);
       this.#pickWithoutBody();
     }
@@ -222,11 +221,12 @@ export class RequestSide implements Waiting, TurnTaker {
   }
 
   #collectOrPick(headers: HeaderList | undefined): void {
-    const waits =
-      this.mode === BodyMode.fullDuplex ||
-      this.mode === BodyMode.buffered ||
-      this.mode === BodyMode.bufferedPartial;
-    if (!waits || headers === undefined || this.#bodyEnded || isUpgrade(headers)) {
+    if (
+      !this.mode.showsBodyBeforePick ||
+      headers === undefined ||
+      this.#bodyEnded ||
+      isUpgrade(headers)
+    ) {
       this.#decide();
       return;
     }
@@ -242,7 +242,7 @@ export class RequestSide implements Waiting, TurnTaker {
     this.#state = 'collecting';
     this.sinceMs = this.#context.nowMs();
     this.#context.waiting.add(this);
-    if (this.mode !== BodyMode.fullDuplex) this.#stream.send(removeClientPick);
+    if (!this.mode.sendsAhead) this.#stream.send(removeClientPick);
   }
 
   #hold(body: Uint8Array): void {
@@ -349,7 +349,7 @@ export class RequestSide implements Waiting, TurnTaker {
     this.#onPicked(destination);
     this.#stream.send(this.#context.replies.get(this.#replyTo, destination));
     this.#forgetFacts();
-    if (this.mode !== BodyMode.fullDuplex) this.#held.clear();
+    if (!this.mode.sendsAhead) this.#held.clear();
     this.flush();
   }
 
@@ -367,12 +367,12 @@ export class RequestSide implements Waiting, TurnTaker {
   }
 
   #pass(message: ProcessingRequest): void {
-    if (echoes(this.mode)) {
+    if (this.mode.takesBodyBack) {
       this.#context.counters.add(Counter.body_bytes_echoed, message.body.length);
       echoMessage(this.#stream, ReplyTo.requestBody, message, this.mode);
       return;
     }
-    if (this.mode === BodyMode.none) this.#odd();
+    if (!this.mode.showsBody) this.#odd();
     this.#stream.send(noOpReply(ReplyTo.requestBody));
   }
 

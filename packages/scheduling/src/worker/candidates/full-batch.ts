@@ -15,5 +15,6 @@ export function aheadOf(batch: number): number {
 export function learnBatch(before: number, running: number, waiting: number): number {
   if (Number.isNaN(running)) return before;
   if (waiting > aheadOf(running)) return Math.max(1, running);
-  return running > before ? running : before;
+  // NaN stays NaN: what was never seen full has no limit.
+  return Math.max(running, before);
 }
