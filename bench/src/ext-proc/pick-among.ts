@@ -27,6 +27,10 @@ export class FewestInFlight {
 export class BenchScheduler implements Scheduler {
   readonly #among = new FewestInFlight();
 
+  admit(): undefined {}
+
+  endWaits(): void {}
+
   pick(request: RequestFacts, into: PickResult): void {
     // Whoever picks reads the model; so does the server this one is compared with.
     if (request.model !== 'bench') throw new Error('the body was not read');

@@ -8,6 +8,8 @@ import { monotonicMs } from '@leadsman/service';
 const destination = process.argv[2] ?? '';
 let tickets = 0;
 const scheduler = {
+  admit: () => undefined,
+  endWaits() {},
   pick(_: RequestFacts, into: PickResult): void {
     into.status = 'picked';
     into.destination = destination;

@@ -30,6 +30,10 @@ export class FakeScheduler implements Scheduler {
   readonly open = new Set<number>();
   #tickets = 0;
 
+  admit(): undefined {}
+
+  endWaits(): void {}
+
   pick(request: RequestFacts, into: PickResult): void {
     const seen: SeenRequest = {
       requestId: request.requestId,

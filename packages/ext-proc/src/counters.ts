@@ -27,6 +27,7 @@ export const counterNames = [
   'refused_unknown_pool',
   'refused_deadline',
   'refused_error',
+  'refused_draining',
   'served_as_picked',
   'served_elsewhere',
   /** By a member of another pool of ours: the gateway asked for the wrong pool. */

@@ -5,6 +5,7 @@
  * llm-d find its coarser word in its own header. 429 only where trying again soon helps.
  */
 
+import type { WaitOutcome } from '@leadsman/scheduling/scheduler';
 import { Counter } from '../counters.ts';
 import { header } from '../headers.ts';
 import type { HeaderToSet, Refusal } from '../protobuf/processing-response.ts';
@@ -15,6 +16,7 @@ export type RefusalKind =
   | 'too_large'
   | 'shed'
   | 'no_endpoint'
+  | 'draining'
   | 'unknown_pool'
   | 'deadline'
   | 'error';
@@ -62,6 +64,14 @@ const kinds: Readonly<Record<RefusalKind, Kind>> = {
     counter: Counter.refused_no_endpoint,
     droppedReason: 'rejected-no-endpoints',
   },
+  draining: {
+    httpStatus: 503,
+    grpcStatus: GrpcStatus.unavailable,
+    type: 'service_unavailable_error',
+    message: 'This picker is going out of service; try again.',
+    counter: Counter.refused_draining,
+    droppedReason: '',
+  },
   unknown_pool: {
     httpStatus: 503,
     grpcStatus: GrpcStatus.unavailable,
@@ -92,6 +102,21 @@ export function counterOf(kind: RefusalKind): number {
   return kinds[kind].counter;
 }
 
+/** What a wait that ended so is answered with. */
+export function kindOfOutcome(outcome: Exclude<WaitOutcome, 'dispatched'>): RefusalKind {
+  switch (outcome) {
+    case 'rejected-saturated':
+    case 'rejected-ttl-expired':
+      return 'shed';
+    case 'rejected-no-endpoints':
+      return 'no_endpoint';
+    case 'draining':
+      return 'draining';
+    case 'cancelled':
+      return 'error';
+  }
+}
+
 /** `reason` is of low cardinality; `retryAfterS` of 0 sends no `retry-after`, but with a 429. */
 export function refusalOf(
   kind: RefusalKind,
@@ -105,7 +130,9 @@ export function refusalOf(
     [header.contentType, 'application/json'],
     [header.reason, code],
   ];
-  if (droppedReason !== '') headers.push([header.droppedReason, droppedReason]);
+  // A request that waited in vain is shed, but not for want of room.
+  const dropped = reason === 'rejected-ttl-expired' ? reason : droppedReason;
+  if (dropped !== '') headers.push([header.droppedReason, dropped]);
   // A 429 asks to try again, so it says when.
   const waitS = Math.max(retryAfterS, httpStatus === 429 ? 1 : 0);
   if (waitS > 0) headers.push([header.retryAfter, String(Math.ceil(waitS))]);

@@ -6,7 +6,9 @@
  * Streams are of one request when method, path and the body's length and checksum are the same as
  * well; where the body is hidden its announced length, where it comes after the pick neither.
  */
+
 import { crc32 } from 'node:zlib';
+import type { Wait, Waiter } from '@leadsman/scheduling/scheduler';
 import type { BodyMode } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
 import { header } from '../headers.ts';
@@ -32,16 +34,13 @@ export class RequestPick {
   #bodyChecksum = 0;
   #isGrpc = false;
   #computes = true;
+  #gateway: ExchangeStream | undefined;
   #headers: HeaderList | undefined;
   #subset: readonly string[] | undefined;
 
   constructor(context: ExchangeContext, reservation: Reservation) {
     this.#context = context;
     this.#reservation = reservation;
-  }
-
-  get poolName(): string {
-    return this.#poolName;
   }
 
   /** Refusals need a gRPC status. */
@@ -53,6 +52,7 @@ export class RequestPick {
   read(message: ProcessingRequest, stream: ExchangeStream, mode: BodyMode): boolean {
     const { headers } = message;
     this.#headers = headers;
+    this.#gateway = stream;
     this.#requestId = headers?.get(header.requestId) ?? '';
     this.#isGrpc = isGrpcRequest(headers);
     const method = headers?.get(header.method);
@@ -76,30 +76,42 @@ export class RequestPick {
     this.#bodyChecksum = crc32(bytes, this.#bodyChecksum);
   }
 
+  /** Joins a request that another stream has picked for; its destination, else undefined. */
+  join(): string | undefined {
+    return this.#reservation.join(this.#poolName, this.#identity);
+  }
+
+  /** Asks for leave to pick with what is known of the body; see `Scheduler.admit`. */
+  admit(fields: RequestFields | undefined, heldBytes: number, waiter: Waiter): Wait | undefined {
+    const { scheduler, facts } = this.#context;
+    this.#setFacts(fields);
+    try {
+      return scheduler.admit(facts, heldBytes, waiter);
+    } finally {
+      facts.clear();
+    }
+  }
+
   /**
    * Picks, with what is known of the body, and takes the reservation. Gives the destination;
    * `undefined`: nobody was picked, and `context.pick` says why.
    */
   make(fields: RequestFields | undefined): string | undefined {
-    const { scheduler, counters, pick, facts } = this.#context;
-    const identity = this.#identity;
-    const joined = this.#reservation.join(this.#poolName, identity);
+    const { scheduler, counters, log, pick, facts } = this.#context;
+    const joined = this.join();
     if (joined !== undefined) return joined;
-    facts.requestId = this.#requestId;
-    facts.poolName = this.#poolName;
-    facts.headers = this.#headers;
-    facts.subset = this.#subset;
-    facts.computes = this.#computes;
-    facts.nowMs = this.#context.nowMs();
-    facts.setFields(fields);
+    this.#setFacts(fields);
     try {
       scheduler.pick(facts, pick);
     } finally {
       facts.clear();
     }
-    if (pick.status !== 'picked') return undefined;
+    if (pick.status !== 'picked') {
+      if (pick.reason === 'pool_empty') log.askedForEmptyPool(this.#poolName, this.#gateway!);
+      return undefined;
+    }
     counters.add(Counter.picks);
-    this.#reservation.take(this.#poolName, identity, pick.ticket, pick.destination);
+    this.#reservation.take(this.#poolName, this.#identity, pick.ticket, pick.destination);
     return pick.destination;
   }
 
@@ -113,6 +125,17 @@ export class RequestPick {
   get #identity(): string {
     if (this.#requestId === '') return '';
     return `${this.#requestId}\n${this.#shape}\n${this.#bodyBytes}\n${this.#bodyChecksum}`;
+  }
+
+  #setFacts(fields: RequestFields | undefined): void {
+    const { facts, nowMs } = this.#context;
+    facts.requestId = this.#requestId;
+    facts.poolName = this.#poolName;
+    facts.headers = this.#headers;
+    facts.subset = this.#subset;
+    facts.computes = this.#computes;
+    facts.nowMs = nowMs();
+    facts.setFields(fields);
   }
 
   #subsetOf(message: ProcessingRequest): readonly string[] | undefined {

@@ -30,8 +30,10 @@
  * In every mode the pick is made at once where waiting has no use: `end_of_stream` on headers, an
  * upgrade or CONNECT, a body that is not JSON or is announced above the cap.
  *
- * Held bytes are charged to the worker's budget and leave as they came: nothing is re-serialised.
+ * With flow control on, "deciding" lasts until the request's turn has come (`turn.ts`). Held bytes
+ * are charged to the worker's budget and leave as they came: nothing is re-serialised.
  */
+import type { WaitOutcome } from '@leadsman/scheduling/scheduler';
 import { BodyMode } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
 import { header } from '../headers.ts';
@@ -48,22 +50,24 @@ import type { BodyReader } from '../request/body-reader.ts';
 import type { ExchangeStream } from '../transport/stream.ts';
 import type { ExchangeContext, Waiting } from './context.ts';
 import { HeldBody } from './held-body.ts';
-import { counterOf, type RefusalKind, refusalOf } from './refusal.ts';
+import { counterOf, kindOfOutcome, type RefusalKind, refusalOf } from './refusal.ts';
 import { isUpgrade, lengthAbove } from './request-headers.ts';
 import { RequestPick } from './request-pick.ts';
 import type { Reservation } from './reservation.ts';
+import { Turn, type TurnTaker } from './turn.ts';
 
 type State = 'idle' | 'collecting' | 'deciding' | 'picked' | 'passing' | 'refused';
 
 const noBytes = new Uint8Array(0);
 const removeClientPick = headersReply(ReplyTo.requestHeaders, [], [header.destination]);
 
-export class RequestSide implements Waiting {
+export class RequestSide implements Waiting, TurnTaker {
   readonly #context: ExchangeContext;
   readonly #stream: ExchangeStream;
   readonly #pick: RequestPick;
   readonly #onPicked: (destination: string) => void;
   readonly #held: HeldBody;
+  readonly #turn: Turn;
   mode: BodyMode = BodyMode.none;
   sinceMs = 0;
   #state: State = 'idle';
@@ -85,6 +89,7 @@ export class RequestSide implements Waiting {
     this.#stream = stream;
     this.#pick = new RequestPick(context, reservation);
     this.#held = new HeldBody(context.budget);
+    this.#turn = new Turn(context, stream, this);
     this.#onPicked = onPicked;
   }
 
@@ -135,16 +140,14 @@ export class RequestSide implements Waiting {
 
   trailers(): void {
     if (this.refused) return;
+    this.#bodyEnded = true;
     if (this.#state === 'collecting') {
       if (!this.mode.sendsAhead) this.#replyTo = ReplyTo.requestTrailers;
       else this.#trailersWait = true;
-      this.#bodyEnded = true;
       this.#startDeciding();
     } else if (this.#state === 'deciding' || this.#waits) {
       this.#trailersWait = true;
-      this.#bodyEnded = true;
     } else {
-      this.#bodyEnded = true;
       this.#stream.send(noOpReply(ReplyTo.requestTrailers));
     }
   }
@@ -161,7 +164,7 @@ export class RequestSide implements Waiting {
 
   /** The pick has waited long enough for the body. */
   expire(): void {
-    if (!this.undecided) return;
+    if (!this.undecided || this.#turn.awaited) return;
     if (this.#context.options.atDecisionTimeout === 'refuse') {
       this.refuse('deadline', '', 0);
     } else if (this.mode.sendsAhead || this.#state === 'deciding') {
@@ -189,6 +192,12 @@ export class RequestSide implements Waiting {
 
   /** No more messages will come; a pick that is still awaited goes out first. */
   halfClosed(): void {
+    // A gateway that lost its client half-closes first. Nobody waits for a pick in its place.
+    if (this.#turn.awaited) {
+      this.closed();
+      this.#stream.end();
+      return;
+    }
     if (this.#state === 'deciding' || this.#waits) this.#endAfterFlush = true;
     else this.#stream.end();
   }
@@ -238,6 +247,11 @@ export class RequestSide implements Waiting {
     const { budget, counters, options } = this.#context;
     const hasRoom = budget.usedBytes + body.length <= budget.bytesMax;
     const kept = this.#keep(body);
+    if (this.#turn.awaited) {
+      // The rest stays with the gateway until the turn has come.
+      if (!hasRoom) this.#stream.pause();
+      return;
+    }
     if (!hasRoom) {
       counters.add(Counter.body_memory_full);
       this.#pickWithoutBody();
@@ -289,24 +303,45 @@ export class RequestSide implements Waiting {
     this.#decide();
   }
 
-  /** Runs from messages, timers and the body reader alike, so an error must not leave it. */
+  /**
+   * All that the pick needs is there; where flow control is on, its turn may be to come. Runs from
+   * messages, timers and the body reader alike, so an error must not leave it.
+   */
   #decide(): void {
+    this.#state = 'deciding';
+    this.#context.waiting.delete(this);
+    try {
+      const joined = this.#pick.join();
+      if (joined !== undefined) this.#picked(joined);
+      else if (!this.#turn.ask(this.#pick, this.#reader?.fields, this.#held.bytes)) this.turnCame();
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  /** Runs from the queue, so an error must not leave it. */
+  turnCame(): void {
     try {
       const destination = this.#pick.make(this.#reader?.fields);
       if (destination !== undefined) {
         this.#picked(destination);
       } else {
         const { status, reason, retryAfterS } = this.#context.pick;
-        if (reason === 'pool_empty') {
-          this.#context.log.askedForEmptyPool(this.#pick.poolName, this.#stream);
-        }
         this.refuse(status as Exclude<typeof status, 'picked'>, reason, retryAfterS);
       }
     } catch (error) {
-      this.#context.counters.add(Counter.handler_errors);
-      this.#context.log.fault('pick', error);
-      this.refuse('error', '', 0);
+      this.#fault(error);
     }
+  }
+
+  turnRefused(outcome: Exclude<WaitOutcome, 'dispatched'>, retryAfterS: number): void {
+    this.refuse(kindOfOutcome(outcome), outcome, retryAfterS);
+  }
+
+  #fault(error: unknown): void {
+    this.#context.counters.add(Counter.handler_errors);
+    this.#context.log.fault('pick', error);
+    this.refuse('error', '', 0);
   }
 
   #picked(destination: string): void {
@@ -354,6 +389,7 @@ export class RequestSide implements Waiting {
   }
 
   #letGo(): void {
+    this.#turn.leave();
     this.#forgetFacts();
     this.#held.clear();
     this.#endWaits = false;

@@ -60,6 +60,8 @@ export class GrpcCall implements ExchangeStream {
   /** Progress of the message that is under way at the last two looks; see {@link stalled}. */
   #partialBytes = 0;
   #partialSinceMs = 0;
+  /** The exchange wants no more for now. */
+  #held = false;
   #status: number = GrpcStatus.ok;
   #statusText = '';
 
@@ -170,6 +172,18 @@ export class GrpcCall implements ExchangeStream {
     this.#write(message);
   }
 
+  pause(): void {
+    if (this.#ending || this.#closed) return;
+    this.#held = true;
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    if (!this.backlogged) this.#stream.resume();
+  }
+
   end(): void {
     this.fail(GrpcStatus.ok, '');
   }
@@ -248,7 +262,7 @@ export class GrpcCall implements ExchangeStream {
       return;
     }
     this.#handler?.drained();
-    if (!this.backlogged && this.#stream.isPaused()) this.#stream.resume();
+    if (!this.backlogged && !this.#held && this.#stream.isPaused()) this.#stream.resume();
   }
 
   #finish(): void {

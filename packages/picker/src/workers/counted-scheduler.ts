@@ -1,5 +1,12 @@
 /** Counts picks per endpoint in shared memory, for people and tests; otherwise a pass-through. */
-import type { Outcome, PickResult, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
+import type {
+  Outcome,
+  PickResult,
+  RequestFacts,
+  Scheduler,
+  Wait,
+  Waiter,
+} from '@leadsman/scheduling/scheduler';
 
 export class CountedScheduler implements Scheduler {
   readonly #scheduler: Scheduler;
@@ -8,6 +15,14 @@ export class CountedScheduler implements Scheduler {
   constructor(scheduler: Scheduler, picks: ArrayBufferLike) {
     this.#scheduler = scheduler;
     this.#picks = new Uint32Array(picks);
+  }
+
+  admit(request: RequestFacts, heldBytes: number, waiter: Waiter): Wait | undefined {
+    return this.#scheduler.admit(request, heldBytes, waiter);
+  }
+
+  endWaits(): void {
+    this.#scheduler.endWaits();
   }
 
   pick(request: RequestFacts, into: PickResult): void {
