@@ -114,7 +114,7 @@ export class RequestSide implements Waiting, TurnTaker {
       return;
     }
     this.#bodyEnded = message.endOfStream;
-    if (this.#pick.read(message, this.#stream)) this.#collectOrPick(message.headers);
+    if (this.#pick.read(message, this.#stream, this.mode)) this.#collectOrPick(message.headers);
     else this.refuse('unknown_pool', '', 0);
   }
 
@@ -195,11 +195,7 @@ export class RequestSide implements Waiting, TurnTaker {
   /** No more messages will come; a pick that is still awaited goes out first. */
   halfClosed(): void {
     // A gateway that lost its client half-closes first. Nobody waits for a pick in its place.
-    if (this.#turn.awaited) {
-      this.closed();
-      this.#stream.end();
-      return;
-    }
+    if (this.#turn.awaited) this.closed();
     if (this.#state === 'deciding' || this.#waits) this.#endAfterFlush = true;
     else this.#stream.end();
   }
@@ -260,6 +256,7 @@ export class RequestSide implements Waiting, TurnTaker {
       return;
     }
     if (this.#state === 'deciding') return;
+    this.#pick.sawBody(kept);
     this.#reader?.feed(kept);
     if (this.#held.bytes > options.bodyBytesMax) this.#aboveCap();
     else if (this.#bodyEnded) this.#startDeciding();
@@ -280,6 +277,7 @@ export class RequestSide implements Waiting, TurnTaker {
       counters.add(Counter.body_memory_full);
       this.#pickWithoutBody();
     } else {
+      this.#pick.sawBody(body);
       this.#reader?.feed(this.#held.add(body, true));
       this.#startDeciding();
     }
@@ -327,6 +325,9 @@ export class RequestSide implements Waiting, TurnTaker {
         this.#picked(destination);
       } else {
         const { status, reason, retryAfterS } = this.#context.pick;
+        if (reason === 'pool_empty') {
+          this.#context.log.askedForEmptyPool(this.#pick.poolName, this.#stream);
+        }
         this.refuse(status as Exclude<typeof status, 'picked'>, reason, retryAfterS);
       }
     } catch (error) {
@@ -340,7 +341,7 @@ export class RequestSide implements Waiting, TurnTaker {
 
   #fault(error: unknown): void {
     this.#context.counters.add(Counter.handler_errors);
-    this.#context.notices.fault('pick', error);
+    this.#context.log.fault('pick', error);
     this.refuse('error', '', 0);
   }
 

@@ -18,8 +18,8 @@ import { HealthCall, healthMethodOf } from '../health/health-call.ts';
 import { extProcService, type HealthState } from '../health/health-state.ts';
 import { RequestRegistry } from '../in-flight/request-registry.ts';
 import type { SharedRequests } from '../in-flight/shared-requests.ts';
-import { type NoticeLogger, Notices } from '../notices.ts';
 import { type PoolRoute, PoolSelector } from '../pool-selector.ts';
+import { type Logger, RateLimitedLog } from '../rate-limited-log.ts';
 import { BodyReaders } from '../request/body-reader.ts';
 import { CallTable } from '../transport/call-table.ts';
 import { GrpcCall } from '../transport/grpc-call.ts';
@@ -49,8 +49,8 @@ export interface ExtProcDeps {
   sharedRequests?: SharedRequests;
   health: HealthState;
   counters: Counters;
-  /** Hears of faults and of gateways that are set up wrongly; see `Notices`. */
-  logger?: NoticeLogger;
+  /** Hears of faults and of gateways that are set up wrongly; see `RateLimitedLog`. */
+  logger?: Logger;
   nowMs: () => number;
 }
 
@@ -117,16 +117,16 @@ export async function startExtProcServer(
   const pools = new PoolSelector(options.poolByPort);
   const budget = new ByteBudget(options.heldBytesMax);
   const registry = new RequestRegistry(deps.sharedRequests);
-  const notices = new Notices(deps.logger, nowMs);
+  const log = new RateLimitedLog(deps.logger, nowMs);
   const context = new ExchangeContext({
     options: options.exchange,
     scheduler: deps.scheduler,
     pools,
-    readers: new BodyReaders(options.exchange.bodyBytesMax, counters, notices),
+    readers: new BodyReaders(options.exchange.bodyBytesMax, counters, log),
     budget,
     registry,
     counters,
-    notices,
+    log,
     nowMs,
   });
   const calls = new CallTable(limits, counters, nowMs);
