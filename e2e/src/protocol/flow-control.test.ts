@@ -35,12 +35,14 @@ describe.skipIf(!requireEnvoy())('flow control through Envoy', () => {
     flowControl: object,
     engines = [upstream.port],
     priorities: Record<string, number> = {},
+    edit: (bootstrap: string) => string = (text) => text,
   ): Promise<FlowControlledPicker> {
     picker = await startFlowControlledPicker({ gate, ...flowControl }, engines, priorities);
     gateway = await startGateway({
       bootstrap: 'original-dst',
       pickers: [picker.port],
       plaintext: true,
+      edit,
     });
     return picker;
   }
@@ -118,6 +120,21 @@ describe.skipIf(!requireEnvoy())('flow control through Envoy', () => {
       await waitUntil(() => held.length > 0 || picker!.waiting() === 0, { what: 'the rest' });
     }
     expect((await urgent).status).toBe(200);
+  }, 60_000);
+
+  test('Envoy waits for longer than its time limit for messages', async () => {
+    const messageTimeout = /message_timeout: 10s/;
+    await start({}, [upstream.port], {}, (text) => {
+      expect(text).toMatch(messageTimeout);
+      return text.replace(messageTimeout, 'message_timeout: 0.3s');
+    });
+    const [patient] = (await fill(1)).reverse();
+    const beganMs = performance.now();
+    await waitUntil(() => performance.now() - beganMs > 1_500, { what: 'time to pass' });
+    while (held.length > 0) answerOldest();
+    await waitUntil(() => held.length === 1, { what: 'it to arrive' });
+    answerOldest();
+    expect((await patient!).status).toBe(200);
   }, 60_000);
 
   test('a client that is gone leaves the queue at once, and is never sent', async () => {
