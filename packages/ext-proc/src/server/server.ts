@@ -77,8 +77,20 @@ export interface ExtProcServer {
   close(): Promise<void>;
 }
 
-/** A third of the memory a worker usually gets. */
+/** Without a limit of the container. */
 export const defaultHeldBytesMax = 512 * 1_048_576;
+const leastHeldBytesMax = 16 * 1_048_576;
+
+/**
+ * What the calls of one of `workers` may hold in a container of `limitBytes` (0 or beyond the
+ * machine's memory: none). Heaps have half of it; a quarter is left to all workers' calls, of which
+ * they may use half as much again; see `ByteBudget`.
+ */
+export function heldBytesMaxFor(limitBytes: number, workers: number): number {
+  if (!(limitBytes > 0)) return defaultHeldBytesMax;
+  const share = Math.floor(limitBytes / 4 / workers);
+  return Math.max(leastHeldBytesMax, Math.min(defaultHeldBytesMax, share));
+}
 
 export const defaultExchangeOptions: ExchangeOptions = {
   requestBodyMode: BodyMode.fullDuplex,
@@ -103,6 +115,12 @@ export function extProcOptions(
     heldBytesMax: defaultHeldBytesMax,
     poolByPort: new Map(),
   };
+}
+
+/** Why a request is no gRPC call, as an HTTP status; 0: it is one. */
+function httpProblem(headers: IncomingHttpHeaders): number {
+  if (headers[':method'] !== 'POST') return 405;
+  return /^application\/grpc(?:[+;]|$)/.test(headers['content-type'] ?? '') ? 0 : 415;
 }
 
 const processPath = `/${extProcService}/Process`;
@@ -149,11 +167,24 @@ export async function startExtProcServer(
       counters,
       onClosed: calls.onClosed,
     });
+    const notGrpc = httpProblem(headers);
+    if (notGrpc !== 0) {
+      counters.add(Counter.calls_turned_away);
+      call.turnAway(notGrpc);
+      return;
+    }
+    const path = headers[':path'] ?? '';
+    // Health is told also then: a gateway that thinks us dead would fail every request.
+    if (budget.isFull && path === processPath) {
+      counters.add(Counter.calls_without_memory);
+      call.fail(GrpcStatus.resourceExhausted, 'out of memory for calls');
+      return;
+    }
     if (!calls.add(call)) {
       call.fail(GrpcStatus.resourceExhausted, 'too many calls');
       return;
     }
-    const handler = handlerOf(headers[':path'] ?? '', call);
+    const handler = handlerOf(path, call);
     if (handler === undefined) {
       counters.add(Counter.calls_unimplemented);
       call.fail(GrpcStatus.unimplemented, 'unknown method');
