@@ -22,7 +22,7 @@ import { KubeClient } from '../packages/kube/src/client.ts';
 import { registerPushMetrics } from '../packages/link/src/grpc/metrics.ts';
 import { registerNatsMetrics } from '../packages/link/src/nats/metrics.ts';
 import { registerDiscoveryMetrics } from '../packages/node-agent/src/discover/discovery.ts';
-import { registerBatchMetrics } from '../packages/node-agent/src/metrics.ts';
+import { registerBatchMetrics, registerStreamMetrics } from '../packages/node-agent/src/metrics.ts';
 import { registerPickerMetrics } from '../packages/picker/src/admin/metrics.ts';
 import { registerMembershipMetrics } from '../packages/picker/src/pool/kubernetes/membership-metrics.ts';
 import { registerSchedulingMetrics } from '../packages/scheduling/src/hub/scheduling-metrics.ts';
@@ -67,6 +67,7 @@ async function registerAll(): Promise<void> {
   registerNatsMetrics(registry, 'sidecar', unread());
   registerPushMetrics(registry, 'sidecar', unread());
   registerBatchMetrics(registry, unread());
+  registerStreamMetrics(registry, unread());
   registerDiscoveryMetrics(registry, unread(), unread());
   registerNatsMetrics(registry, 'node_agent', unread());
   registerPushMetrics(registry, 'node_agent', unread());

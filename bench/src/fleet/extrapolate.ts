@@ -3,11 +3,8 @@
  * the measured cost per report times the reports. Upper bounds: the keyframe each second and being
  * awake are in that cost, and weigh less the more reports there are.
  */
-import type { FleetOptions } from './options.ts';
+import { type FleetOptions, fullIntervalMs } from './options.ts';
 import { rounded } from './phase.ts';
-
-/** Default distance of two scrapes, ms. */
-export const fullIntervalMs = 50;
 
 export interface Measured {
   reports_per_s: number;

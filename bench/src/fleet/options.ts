@@ -1,9 +1,11 @@
 /** Arguments of `npm run bench -- fleet`. */
 import { parseArgs } from 'node:util';
 import type { BenchOptions } from '../main.ts';
-import { fullIntervalMs } from './extrapolate.ts';
 import type { Exporter } from './messages.ts';
 import type { FleetPlan } from './plan.ts';
+
+/** Default distance of two scrapes, ms. */
+export const fullIntervalMs = 50;
 
 export interface FleetOptions {
   plan: FleetPlan;

@@ -1,7 +1,7 @@
 /** The engine models' gauges in the shape in which a worker reads the fleet view: slot = pod. */
 import type { GaugeSource } from '@leadsman/scheduling/worker/candidates/gauge-source';
 import type { EngineGauges } from '@leadsman/testing';
-import { metric } from '@leadsman/wire';
+import { metric, reason } from '@leadsman/wire';
 
 export class FleetGauges implements GaugeSource {
   readonly changed: Int32Array;
@@ -86,6 +86,10 @@ export class FleetGauges implements GaugeSource {
   /** A model's engines report from where they are. */
   isAt(): boolean {
     return true;
+  }
+
+  reason(): number {
+    return reason.ok;
   }
 
   flags(): number {

@@ -1,6 +1,7 @@
 export * from './access.ts';
 export * from './client.ts';
 export * from './error.ts';
+export * from './inference-pool.ts';
 export * from './list.ts';
 export * from './object.ts';
 export * from './pod-target.ts';

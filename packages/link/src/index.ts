@@ -21,15 +21,16 @@ export {
   watchMethod,
 } from './grpc/feed-service.ts';
 export { registerPushMetrics } from './grpc/metrics.ts';
-export type { PushBounds, PushCounters } from './grpc/push-peer.ts';
+export type { PushCounters } from './grpc/push-counters.ts';
+export type { PushBounds } from './grpc/push-peer.ts';
 export { type GrpcSink, type GrpcSinkOptions, grpcSink } from './grpc/push-sink.ts';
 export {
+  type HostPort,
   type LookupAll,
   lookupAll,
-  parseTarget,
+  parseHostPort,
   type Replica,
-  resolveTargets,
-  type Target,
+  resolveHosts,
 } from './grpc/resolve.ts';
 export { ClientTls, type CollectorAccess } from './grpc/tls.ts';
 export { createNatsCounters, type NatsCounters } from './nats/counters.ts';

@@ -87,7 +87,7 @@ function stateName(report: Report): EndpointState {
     metrics[metric.runningRequests] ?? Number.NaN,
     metrics[metric.waitingRequests] ?? Number.NaN,
   );
-  return stateOf(flags, known, ageMs, staleAfterMsDefault);
+  return stateOf(flags, report.reason, known, ageMs, staleAfterMsDefault);
 }
 
 /** On the page, but no number: impossible, or lines of it are missing. */

@@ -240,7 +240,11 @@ describe('the sidecar', () => {
     await until('a failed scrape', () => sidecar.targets[0]?.state.reason === reason.connect);
     expect((await get(sidecar, '/readyz')).status).toBe(200);
     const snapshot = JSON.parse((await get(sidecar, '/snapshot')).text);
-    expect(snapshot.targets[0]).toMatchObject({ state: 'unknown', reason: 'connect', ageMs: null });
+    expect(snapshot.targets[0]).toMatchObject({
+      state: 'unreachable',
+      reason: 'connect',
+      ageMs: null,
+    });
     expect(snapshot.targets[0].detail).toContain('127.0.0.1:1');
     expect(snapshot.targets[0].metrics.runningRequests).toBeNull();
   });

@@ -13,7 +13,6 @@ const remindMs = 60_000;
 /** Resolves when the process is asked to end. */
 export function stayIdle(error: unknown, logger: Logger): Promise<void> {
   const remind = () => logger.error({ err: error }, 'cannot start; staying idle for the pod');
-  remind();
   const timer = setInterval(remind, remindMs);
   return new Promise((resolve) => {
     const end = () => {
@@ -22,5 +21,7 @@ export function stayIdle(error: unknown, logger: Logger): Promise<void> {
     };
     process.once('SIGTERM', end);
     process.once('SIGINT', end);
+    // Whoever reads the line may ask the process to end at once.
+    remind();
   });
 }

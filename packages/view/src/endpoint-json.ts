@@ -96,7 +96,8 @@ export function slotState(
     reader.numberOf(slot, metric.runningRequests),
     reader.numberOf(slot, metric.waitingRequests),
   );
-  return stateOf(reader.flags(slot), known, nowMs - reader.measuredAtMs(slot), staleAfterMs);
+  const ageMs = nowMs - reader.measuredAtMs(slot);
+  return stateOf(reader.flags(slot), reader.reason(slot), known, ageMs, staleAfterMs);
 }
 
 /** Whole ms since `atMs`; never negative. */

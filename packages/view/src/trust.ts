@@ -5,7 +5,7 @@
  * A number is only as good as its age: an endpoint that stopped reporting while it was idle would
  * otherwise keep its flattering numbers and draw every request.
  */
-import { reportFlag } from '@leadsman/wire';
+import { reason, reportFlag } from '@leadsman/wire';
 
 /** Senders repeat all they know every second; two of those may be late before doubt is right. */
 export const staleAfterMsDefault = 2_000;
@@ -20,16 +20,18 @@ export const trust = {
   suspect: 2,
   /** It answers only after waking up. */
   sleeping: 3,
+  /** Its port refuses connections: it answered never, or no longer. */
+  unreachable: 4,
 } as const;
 
 export type Trust = (typeof trust)[keyof typeof trust];
 
-export const trustClasses = 4;
+export const trustClasses = 5;
 
 /** The names of a state, as people, labels and JSON see it. `unknown`: stale, and never known. */
 export type EndpointState = keyof typeof trust | 'unknown';
 
-const names: readonly EndpointState[] = ['fresh', 'stale', 'suspect', 'sleeping'];
+const names: readonly EndpointState[] = ['fresh', 'stale', 'suspect', 'sleeping', 'unreachable'];
 
 /** Whether an endpoint's load is known at all: one of the two numbers is enough. NaN = unknown. */
 export function isLoadKnown(runningRequests: number, waitingRequests: number): boolean {
@@ -37,11 +39,19 @@ export function isLoadKnown(runningRequests: number, waitingRequests: number): b
 }
 
 /**
- * The class of an endpoint. `flags` are bits of `reportFlag`; `known` is {@link isLoadKnown};
- * `ageMs` is by the receiver's clock, NaN when never measured. Sleeping and suspicion outlive
- * freshness: an old suspicion is still one.
+ * The class of an endpoint. `flags` are bits of `reportFlag`, `scrapeReason` is why its latest scrape
+ * gave no numbers (`reason`); `known` is {@link isLoadKnown}; `ageMs` is by the receiver's clock, NaN
+ * when never measured. A refused connection is evidence at once, whatever was known before; sleeping
+ * and suspicion outlive freshness: an old suspicion is still one.
  */
-export function trustOf(flags: number, known: boolean, ageMs: number, staleAfterMs: number): Trust {
+export function trustOf(
+  flags: number,
+  scrapeReason: number,
+  known: boolean,
+  ageMs: number,
+  staleAfterMs: number,
+): Trust {
+  if (scrapeReason === reason.connect) return trust.unreachable;
   if ((flags & reportFlag.sleeping) !== 0) return trust.sleeping;
   if ((flags & reportFlag.suspect) !== 0) return trust.suspect;
   return known && ageMs <= staleAfterMs ? trust.fresh : trust.stale;
@@ -50,10 +60,11 @@ export function trustOf(flags: number, known: boolean, ageMs: number, staleAfter
 /** {@link trustOf} by name; `unknown` where the class is stale because nothing was ever known. */
 export function stateOf(
   flags: number,
+  scrapeReason: number,
   known: boolean,
   ageMs: number,
   staleAfterMs: number,
 ): EndpointState {
-  const found = trustOf(flags, known, ageMs, staleAfterMs);
+  const found = trustOf(flags, scrapeReason, known, ageMs, staleAfterMs);
   return found === trust.stale && !known ? 'unknown' : names[found]!;
 }

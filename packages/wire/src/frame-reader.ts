@@ -108,7 +108,8 @@ export class FrameReader {
       this.length = this.view.getUint32(this.#next + 4, true);
       this.offset = this.#next + recordHeaderBytes;
       this.#next = this.offset + this.length;
-      if (this.#isKnown()) return true;
+      // Mostly there is none that is not known, which the check of the frame has found out.
+      if (this.unknownRecords === 0 || this.#isKnown()) return true;
     }
     return false;
   }

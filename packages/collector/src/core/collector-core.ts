@@ -34,7 +34,9 @@ export interface CollectorSnapshot {
   /** Slots emptied at takeover as their writer had died inside. */
   tornSlots: number;
   nats: { connected: boolean; roundTripMs: number; counters: NatsCounters } | undefined;
-  direct: { streams: number; refusedStreams: number; failedStreams: number } | undefined;
+  direct:
+    | { streams: number; refusedStreams: number; refusedTokens: number; failedStreams: number }
+    | undefined;
   remote: { connected: boolean; failovers: number; connectErrors: number } | undefined;
 }
 
@@ -89,6 +91,7 @@ export class CollectorCore {
       direct: direct && {
         streams: direct.streams,
         refusedStreams: direct.counters.refusedStreams,
+        refusedTokens: direct.counters.refusedTokens,
         failedStreams: direct.counters.failedStreams,
       },
       remote: remote && {

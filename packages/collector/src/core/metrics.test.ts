@@ -23,7 +23,7 @@ const snapshot: CollectorSnapshot = {
   feed: feedState.synced,
   tornSlots: 1,
   nats: { connected: true, roundTripMs: 3, counters: natsCounters },
-  direct: { streams: 4, refusedStreams: 5, failedStreams: 6 },
+  direct: { streams: 4, refusedStreams: 5, refusedTokens: 0, failedStreams: 6 },
   remote: undefined,
 };
 

@@ -140,6 +140,11 @@ function registerLinkCounters(registry: Registry, snapshot: () => CollectorSnaps
       'Senders beyond the bound.',
       (of) => of.direct?.refusedStreams,
     ],
+    [
+      'direct_tokens_refused_total',
+      'Calls without a token that is believed.',
+      (of) => of.direct?.refusedTokens,
+    ],
     ['direct_streams_failed_total', 'Streams that broke off.', (of) => of.direct?.failedStreams],
     ['remote_failovers_total', 'Watched collectors that ended.', (of) => of.remote?.failovers],
     ['remote_connect_errors_total', 'Collectors not reached.', (of) => of.remote?.connectErrors],

@@ -17,13 +17,13 @@ import {
   type CollectorAccess,
   type FrameHandler,
   type FrameSource,
+  type HostPort,
   type LinkLogger,
   type LookupAll,
   lookupAll,
-  parseTarget,
+  parseHostPort,
   type Replica,
-  resolveTargets,
-  type Target,
+  resolveHosts,
   watchMethod,
 } from '@leadsman/link';
 import { Backoff, pause } from '@leadsman/service';
@@ -54,7 +54,7 @@ const openTimeoutMs = 3_000;
 export class RemoteFeed implements FrameSource {
   readonly counters: RemoteFeedCounters = { failovers: 0, connectErrors: 0 };
   readonly #options: RemoteFeedOptions;
-  readonly #targets: Target[];
+  readonly #targets: HostPort[];
   readonly #tls: ClientTls;
   readonly #backoff: Backoff;
   readonly #stopping = new AbortController();
@@ -66,7 +66,7 @@ export class RemoteFeed implements FrameSource {
   constructor(options: RemoteFeedOptions) {
     this.#options = options;
     this.#tls = new ClientTls(options.tls, options.logger);
-    this.#targets = options.targets.map(parseTarget);
+    this.#targets = options.targets.map(parseHostPort);
     this.#backoff = new Backoff({ firstMs: 50, maxMs: 1_000, random: options.random });
   }
 
@@ -110,7 +110,7 @@ export class RemoteFeed implements FrameSource {
    * last comes last, as it has just failed.
    */
   async #replicas(): Promise<Replica[]> {
-    const { replicas, failed } = await resolveTargets(
+    const { replicas, failed } = await resolveHosts(
       this.#targets,
       this.#options.lookupHost ?? lookupAll,
     );

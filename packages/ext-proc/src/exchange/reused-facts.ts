@@ -13,6 +13,9 @@ export class ReusedFacts implements RequestFacts {
   prompt: Uint8Array | undefined;
   promptTokens = 0;
   maxOutputTokens = 0;
+  streaming = false;
+  computes = true;
+  cacheIdentity = '';
   subset: readonly string[] | undefined;
   nowMs = 0;
   headers: HeaderList | undefined;
@@ -26,6 +29,8 @@ export class ReusedFacts implements RequestFacts {
     this.prompt = fields?.prompt;
     this.promptTokens = fields?.promptTokens ?? 0;
     this.maxOutputTokens = fields?.maxOutputTokens ?? 0;
+    this.streaming = fields?.streaming ?? false;
+    this.cacheIdentity = fields?.cacheIdentity ?? '';
   }
 
   /** Lets go of the request's buffers. */

@@ -44,7 +44,16 @@ const places = {
   },
   async 'the ext_proc port'(health: HealthState): Promise<number> {
     const options = extProcOptions({ host: '127.0.0.1', port: 0, reusePort: false }, undefined);
-    const scheduler = { pick() {}, servedBy() {}, firstToken() {}, release() {} };
+    const scheduler = {
+      admit: () => undefined,
+      endWaits() {},
+      pick() {},
+      servedBy: () => undefined,
+      firstToken() {},
+      withdraw() {},
+      upstreamFailed() {},
+      release() {},
+    };
     const counters = new Counters();
     const server = await startExtProcServer(options, {
       scheduler,

@@ -16,6 +16,8 @@
  * a request ended and another began; the state is read again after the copy to notice that. Cost:
  * at most eight loads per lookup, one lookup per pick; text is made only for a hit.
  */
+
+import { fnvBasis, fnvPrime } from '@leadsman/service/fnv1a';
 import { type AllocateShared, allocateInProcess } from '@leadsman/service/processes/shared-memory';
 
 const slotInts = 16;
@@ -125,11 +127,11 @@ export class SharedRequests {
 
   /** Two independent FNV-1a runs: 64 bits, so that no two of 16,384 keys meet by chance. */
   #hash(key: string): void {
-    let high = 0x811c9dc5 | 0;
+    let high = fnvBasis | 0;
     let low = 0x2f0b4c47 | 0;
     for (let i = 0; i < key.length; i++) {
       const unit = key.charCodeAt(i);
-      high = Math.imul(high ^ unit, 0x01000193);
+      high = Math.imul(high ^ unit, fnvPrime);
       low = Math.imul(low ^ unit, 0x5bd1e995);
       low ^= low >>> 15;
     }

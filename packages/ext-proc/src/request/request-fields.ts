@@ -6,15 +6,18 @@
  * strings, token ids, lists of token ids, messages with text or parts. It is gathered tools first,
  * then system, then the rest, which is the order in which engines put them in front of the model,
  * so that equal prefixes of prompts are equal prefixes here whatever the order of keys. Each text
- * ends with a NUL. Media (`url`, `data`, …) goes in as a digest: its bytes say nothing to a
- * tokenizer and may be megabytes.
+ * ends with a NUL. Media (`url`, `data`, …) goes in as a digest of its content, or of its link
+ * without the signature: its bytes say nothing to a tokenizer and may be megabytes.
  *
  * Where a key comes twice the last one counts, as in the engines' own parsers.
  *
  * Cost: a few ns per body byte; memory is bounded by the limits below and reused.
  */
+import { fnvBasis, fnvPrime } from '@leadsman/service/fnv1a';
 import { ByteSink } from './byte-sink.ts';
+import { CacheIdentity } from './cache-identity.ts';
 import { type JsonListener, JsonScanner } from './json-scanner.ts';
+import { withoutSignature } from './media-url.ts';
 
 /** Model names are paths at worst. */
 const modelBytesMax = 512;
@@ -34,7 +37,10 @@ const asciiBytesPerToken = 4;
 /** What an image or a recording stands for, since its bytes tell nothing: vision models use 256 to 1,500. */
 const mediaTokens = 600;
 
-const Target = { ignore: 0, key: 1, model: 2, prompt: 3, digest: 4 } as const;
+/** Longer links are taken by their bytes. */
+const linkBytesMax = 4_096;
+
+const Target = { ignore: 0, key: 1, model: 2, prompt: 3, digest: 4, identity: 5 } as const;
 type Target = (typeof Target)[keyof typeof Target];
 
 /** Sections of the prompt in the order in which they are joined. */
@@ -87,9 +93,13 @@ export class RequestFields implements JsonListener {
   readonly #model = new ByteSink(modelBytesMax);
   readonly #key = new ByteSink(keyBytesMax);
   readonly #joined = new ByteSink(promptBytesMax);
+  readonly #link = new ByteSink(linkBytesMax);
+  readonly #identity = new CacheIdentity();
   #topKey = '';
   #nestedKey = '';
   #section: Section | undefined;
+  /** The value being read belongs to the cache identity. */
+  #inIdentity = false;
   #target: Target = Target.ignore;
   #digest = 0;
   #maxOutputTokens = 0;
@@ -102,6 +112,8 @@ export class RequestFields implements JsonListener {
     this.#topKey = '';
     this.#nestedKey = '';
     this.#section = undefined;
+    this.#identity.reset();
+    this.#inIdentity = false;
     this.#target = Target.ignore;
     this.#maxOutputTokens = 0;
     this.#streaming = false;
@@ -118,6 +130,11 @@ export class RequestFields implements JsonListener {
   /** Whether the client asked for a stream of events. */
   get streaming(): boolean {
     return this.#streaming;
+  }
+
+  /** Model and salts: prompts of different identities share no cache; '' where none is known. */
+  get cacheIdentity(): string {
+    return this.#identity.text(this.model);
   }
 
   /** An estimate, at least 1 where there is any prompt. */
@@ -143,13 +160,18 @@ export class RequestFields implements JsonListener {
   beginText(depth: number, isKey: boolean): void {
     if (isKey) {
       this.#key.reset();
-      this.#target = depth === 1 || this.#section !== undefined ? Target.key : Target.ignore;
+      const isWanted = depth === 1 || this.#section !== undefined || this.#inIdentity;
+      this.#target = isWanted ? Target.key : Target.ignore;
     } else if (this.#section !== undefined) {
       this.#target = this.#nestedTarget();
-      this.#digest = 0x811c9dc5;
+      if (this.#target !== Target.digest) return;
+      this.#digest = fnvBasis;
+      this.#link.reset();
     } else if (depth === 1 && this.#topKey === 'model') {
       this.#model.reset();
       this.#target = Target.model;
+    } else if (this.#inIdentity && this.#identity.takes(this.#nestedKey)) {
+      this.#target = Target.identity;
     } else {
       this.#target = Target.ignore;
     }
@@ -172,6 +194,10 @@ export class RequestFields implements JsonListener {
         break;
       case Target.digest:
         this.#digest = fnv1a(this.#digest, bytes, from, to);
+        this.#link.append(bytes, from, to);
+        break;
+      case Target.identity:
+        this.#identity.append(bytes, from, to);
         break;
       default:
     }
@@ -188,7 +214,10 @@ export class RequestFields implements JsonListener {
     } else if (this.#target === Target.model) {
       this.#model.codePoint(code);
     } else if (this.#target === Target.digest) {
-      this.#digest = Math.imul(this.#digest ^ code, 0x01000193);
+      this.#digest = Math.imul(this.#digest ^ code, fnvPrime);
+      this.#link.codePoint(code);
+    } else if (this.#target === Target.identity) {
+      this.#identity.codePoint(code);
     }
   }
 
@@ -199,6 +228,7 @@ export class RequestFields implements JsonListener {
       const section = sectionOfKey[this.#topKey];
       this.#section = section === undefined ? undefined : this.#sections[section];
       this.#section?.reset();
+      this.#inIdentity = this.#identity.begin(this.#topKey);
     } else if (this.#target === Target.key) {
       this.#nestedKey = keyText(this.#key.bytes);
     }
@@ -206,12 +236,15 @@ export class RequestFields implements JsonListener {
 
   endText(depth: number): void {
     const section = this.#section;
-    if (section === undefined) return;
+    if (section === undefined) {
+      if (this.#inIdentity) this.#endIdentity(depth);
+      return;
+    }
     if (this.#target === Target.prompt) {
       section.text.push(0);
     } else if (this.#target === Target.digest) {
-      for (let shift = 24; shift >= 0; shift -= 8)
-        section.text.push((this.#digest >>> shift) & 255);
+      const digest = this.#mediaDigest();
+      for (let shift = 24; shift >= 0; shift -= 8) section.text.push((digest >>> shift) & 255);
       section.text.push(0);
       section.exactTokens += mediaTokens;
     }
@@ -228,6 +261,11 @@ export class RequestFields implements JsonListener {
         section.exactTokens++;
       }
       if (depth === 1) this.#section = undefined;
+    } else if (this.#inIdentity) {
+      // `null` and booleans say that there is no salt.
+      const counts = isNumber(bytes[0]) && this.#identity.takes(this.#nestedKey);
+      if (counts) this.#identity.append(bytes, 0, Math.min(length, bytes.length));
+      this.#endIdentity(depth);
     } else if (depth === 1 && limitKeys.has(this.#topKey) && length <= bytes.length) {
       const value = Number(Buffer.from(bytes.subarray(0, length)).toString('latin1'));
       if (Number.isFinite(value) && value > 0) this.#maxOutputTokens = Math.floor(value);
@@ -238,13 +276,33 @@ export class RequestFields implements JsonListener {
 
   opened(depth: number): void {
     // An array of messages or parts begins without a key of its own.
-    if (depth > 1 && this.#section === undefined) return;
+    if (depth > 1 && this.#section === undefined && !this.#inIdentity) return;
     this.#nestedKey = mediaKeys.has(this.#nestedKey) ? this.#nestedKey : '';
   }
 
   closed(depth: number): void {
     this.#nestedKey = '';
     if (depth === 1) this.#section = undefined;
+    if (this.#inIdentity && depth === 1) this.#endIdentity(depth);
+  }
+
+  /** A text, number or list of the identity has ended. */
+  #endIdentity(depth: number): void {
+    if (depth > 1) {
+      this.#identity.separate();
+      return;
+    }
+    this.#inIdentity = false;
+    this.#identity.end();
+  }
+
+  /** The same for every link to one object, and for content the same as long as its bytes are. */
+  #mediaDigest(): number {
+    const { bytes, length } = this.#link;
+    // "http", and whole.
+    if (length === linkBytesMax || bytes[0] !== 0x68 || bytes[3] !== 0x70) return this.#digest;
+    const link = Buffer.from(withoutSignature(Buffer.from(bytes).toString('latin1')), 'latin1');
+    return fnv1a(fnvBasis, link, 0, link.length);
   }
 
   #nestedTarget(): Target {
@@ -263,6 +321,6 @@ function isNumber(byte: number | undefined): boolean {
 
 function fnv1a(basis: number, bytes: Uint8Array, from: number, to: number): number {
   let hash = basis;
-  for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193);
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, fnvPrime);
   return hash;
 }

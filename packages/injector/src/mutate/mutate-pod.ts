@@ -5,7 +5,7 @@
  */
 import { injectLabel, podTarget, sidecarName } from '@leadsman/kube';
 import type { Pod, PodSpec } from './pod.ts';
-import { sidecarContainer, sidecarVolumes, type Target } from './sidecar-container.ts';
+import { type SidecarTarget, sidecarContainer, sidecarVolumes } from './sidecar-container.ts';
 import type { SidecarTemplate } from './sidecar-template.ts';
 import { tokenAccess } from './token-mount.ts';
 import { isForWindows } from './windows.ts';
@@ -51,7 +51,7 @@ export function mutatePod(pod: Pod, options: MutateOptions): MutateResult {
   const { faults: misread, ...said } = podTarget(pod.metadata?.annotations);
   const token = tokenAccess(pod, said.tokenFile);
   const faults = token.fault === '' ? misread : [...misread, token.fault];
-  const target: Target = {
+  const target: SidecarTarget = {
     ...said,
     tokenFile: token.file,
     ports: portsOf(pod, said.ports, options.poolPorts ?? []),

@@ -18,7 +18,7 @@ import { sidecarResources } from './sidecar-resources.ts';
 import type { SidecarTemplate } from './sidecar-template.ts';
 
 /** Ports, path and the rest of what shall be scraped, after annotations and pools were read. */
-export type Target = Omit<PodTarget, 'faults'>;
+export type SidecarTarget = Omit<PodTarget, 'faults'>;
 
 export const natsVolumeName = 'leadsman-nats';
 const natsFolder = '/var/run/leadsman/nats';
@@ -42,7 +42,7 @@ const adminPortTries = 8;
 export function sidecarContainer(
   pod: Pod,
   template: SidecarTemplate,
-  target: Target,
+  target: SidecarTarget,
   tokenMount: VolumeMount | undefined,
 ): Container {
   const mounts = volumeMounts(template, tokenMount);
@@ -92,7 +92,11 @@ function byPassword(template: SidecarTemplate): boolean {
   return (template.env.LEADSMAN_NATS_USER ?? '') !== '';
 }
 
-function environment(template: SidecarTemplate, adminPort: number, target: Target): EnvVar[] {
+function environment(
+  template: SidecarTemplate,
+  adminPort: number,
+  target: SidecarTarget,
+): EnvVar[] {
   // By name, so that a setting of the template takes the place of what is set here: the API server
   // refuses a name that is given twice wherever server-side apply owns the list.
   const settings = new Map<string, string>();

@@ -165,26 +165,23 @@ describe('the sink towards the agent', () => {
     expect(sample.got).toEqual([2, 4]);
   });
 
-  it('says that an answer is late, and when it came', async () => {
+  it('says within a fraction of its timeout that an answer is late, and when it came', async () => {
     const sample = await agent();
-    let nowMs = 0;
     const slow: (number | undefined)[] = [];
     let frees = 0;
     const sink = sinkFor({
       url: sample.url,
       timeoutMs: 60_000,
-      nowMs: () => nowMs,
       onSlow: (frame) => slow.push(frame[0]),
       onFree: () => frees++,
     });
     await accepted(sink);
     sample.hang(true);
     sink.send(Uint8Array.of(7));
-    nowMs = 50;
-    expect(sink.send(Uint8Array.of(8))).toBe(true);
     await waitUntil(() => sink.slow, { what: 'slowness' });
-    expect(slow).toEqual([8]);
+    expect(slow).toEqual([7]);
     expect(sink.connected).toBe(true);
+    expect(sink.send(Uint8Array.of(8))).toBe(true);
     sample.hang(false);
     await waitUntil(() => !sink.slow, { what: 'the answer' });
     expect(frees).toBe(1);

@@ -10,10 +10,9 @@
  * a gap. While the agent is away, some frames are still offered to it, to notice its return; they
  * count as not sent, as a frame that arrives twice does no harm and one that is lost does.
  *
- * An agent that hangs, or whose machine vanished, is known by the answer that does not come: the sink
- * looks when the next frame is sent, without a timer, as that would wake the process up in vain.
- * After `slowMs` it is `slow`, and whoever needs the frame to arrive in time is told; after
- * `timeoutMs` the stream is given up.
+ * An agent that hangs, or whose machine vanished, is known by the answer that does not come. After
+ * `slowMs` it is `slow`, and whoever needs the frame to arrive in time is told. After `timeoutMs` the
+ * stream is given up: the sink looks when the next frame is sent, without a timer.
  *
  * Cost: a copy of the frame and a write per frame; a reading of one byte per answer.
  */
@@ -51,7 +50,8 @@ export interface AgentSinkOptions {
   slowMs?: number;
   /**
    * Called with the frame that a slow agent has not answered, once per answer. Without it an agent
-   * is never slow, and is asked for an answer only every {@link askEveryMs}.
+   * is never slow, and is asked for an answer only every {@link askEveryMs}: an answer wakes the
+   * process up, and so does a timer, even one that was cleared in time.
    */
   onSlow?: (frame: Uint8Array) => void;
 }
@@ -61,6 +61,9 @@ export interface AgentSinkOptions {
  * then goes another way is still in time.
  */
 const slowMsDefault = 25;
+
+/** How late a timer may fire on a machine that is merely busy, ms. */
+const timerToleranceMs = 10;
 
 /** How often an agent shows that it lives, where nobody waits for each answer, ms. */
 export const askEveryMs = 250;
@@ -122,6 +125,8 @@ class StreamSink implements AgentSink {
   #askedMs = Number.NaN;
   #answeredMs = Number.NEGATIVE_INFINITY;
   #offeredMs = Number.NEGATIVE_INFINITY;
+  /** Of the answer that is awaited. */
+  #slowTimer: NodeJS.Timeout | undefined;
   /** Until the first answer of a stream. */
   #opening: NodeJS.Timeout | undefined;
   #onAnswer: (() => void) | undefined;
@@ -202,6 +207,7 @@ class StreamSink implements AgentSink {
     if (isAsked) {
       this.#askedMs = nowMs;
       this.#asked = frame;
+      if (this.#accepting && this.#options.onSlow !== undefined) this.#awaitAnswer();
     }
     this.#latest = frame;
     this.#socket?.write(streamed(frame, isAsked ? asksAnswer : 0));
@@ -210,16 +216,24 @@ class StreamSink implements AgentSink {
 
   #lookAtAnswer(nowMs: number): void {
     const askedMs = this.#askedMs;
-    if (!this.#open || Number.isNaN(askedMs) || nowMs - askedMs < this.#slowMs) return;
+    if (!this.#open || Number.isNaN(askedMs) || nowMs - askedMs < this.#timeoutMs) return;
     // The answer may have come while this process was held up: it is read in this turn then.
     setImmediate(() => {
-      if (this.#askedMs !== askedMs) return;
-      if (nowMs - askedMs >= this.#timeoutMs) this.#ended(this.#socket, 'timeout');
-      else if (this.#accepting && !this.slow && this.#options.onSlow !== undefined) {
-        this.slow = true;
-        if (this.#latest !== undefined) this.#options.onSlow(this.#latest);
-      }
+      if (this.#askedMs === askedMs) this.#ended(this.#socket, 'timeout');
     });
+  }
+
+  #awaitAnswer(secondTime = false): void {
+    const dueMs = this.#nowMs() + this.#slowMs;
+    this.#slowTimer = setTimeout(() => {
+      // This process stood still itself, and could not read an answer meanwhile.
+      if (!secondTime && this.#nowMs() - dueMs > timerToleranceMs) {
+        this.#awaitAnswer(true);
+        return;
+      }
+      this.slow = true;
+      if (this.#latest !== undefined) this.#options.onSlow?.(this.#latest);
+    }, this.#slowMs);
   }
 
   #dial(): Socket {
@@ -287,6 +301,7 @@ class StreamSink implements AgentSink {
   #answered(outcome: FrameAnswer, asked: boolean): void {
     clearTimeout(this.#opening);
     if (asked) {
+      clearTimeout(this.#slowTimer);
       this.#askedMs = Number.NaN;
       if (outcome === 'accepted' && this.#latest === this.#asked) this.#latest = undefined;
     }
@@ -304,6 +319,7 @@ class StreamSink implements AgentSink {
   #ended(socket: Socket | undefined, outcome: AgentOutcome): void {
     if (socket === undefined || socket !== this.#socket) return;
     clearTimeout(this.#opening);
+    clearTimeout(this.#slowTimer);
     this.#socket = undefined;
     this.#open = false;
     this.#pending = undefined;

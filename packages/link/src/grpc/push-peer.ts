@@ -16,6 +16,7 @@ import { type ChannelOptions, Client, type ClientDuplexStream } from '@grpc/grpc
 import type { Backoff } from '@leadsman/service/backoff';
 import { frameBytesMax } from '@leadsman/wire';
 import { pushMethod } from './feed-service.ts';
+import type { PushCounters } from './push-counters.ts';
 import type { ClientTls } from './tls.ts';
 
 export interface PushBounds {
@@ -25,15 +26,6 @@ export interface PushBounds {
   deadMs: number;
   /** Unconfirmed bytes; more are not sent. */
   pendingBytesMax: number;
-}
-
-export interface PushCounters {
-  sent: number;
-  sentBytes: number;
-  reconnects: number;
-  connectErrors: number;
-  droppedOffline: number;
-  droppedStalled: number;
 }
 
 export interface PushPeerOptions {

@@ -9,8 +9,9 @@ import { Backoff } from '@leadsman/service/backoff';
 import { frameBytesMax } from '@leadsman/wire';
 import type { FrameSink } from '../frame-port.ts';
 import type { LinkLogger } from '../nats/options.ts';
-import { type PushBounds, type PushCounters, PushPeer } from './push-peer.ts';
-import { type LookupAll, lookupAll, parseTarget, type Replica, resolveTargets } from './resolve.ts';
+import { createPushCounters, type PushCounters } from './push-counters.ts';
+import { type PushBounds, PushPeer } from './push-peer.ts';
+import { type LookupAll, lookupAll, parseHostPort, type Replica, resolveHosts } from './resolve.ts';
 import { ClientTls, type CollectorAccess } from './tls.ts';
 
 export interface GrpcSinkOptions {
@@ -53,14 +54,7 @@ interface Known {
 
 class PushSink implements GrpcSink {
   readonly frameBytesMax = frameBytesMax;
-  readonly counters: PushCounters = {
-    sent: 0,
-    sentBytes: 0,
-    reconnects: 0,
-    connectErrors: 0,
-    droppedOffline: 0,
-    droppedStalled: 0,
-  };
+  readonly counters: PushCounters = createPushCounters();
   readonly #options: GrpcSinkOptions;
   readonly #targets;
   readonly #tls: ClientTls;
@@ -72,7 +66,7 @@ class PushSink implements GrpcSink {
   constructor(options: GrpcSinkOptions) {
     this.#options = options;
     this.#tls = new ClientTls(options.tls, options.logger);
-    this.#targets = options.targets.map(parseTarget);
+    this.#targets = options.targets.map(parseHostPort);
     void this.#resolve();
   }
 
@@ -106,7 +100,7 @@ class PushSink implements GrpcSink {
   }
 
   async #resolve(): Promise<void> {
-    const { replicas, failed } = await resolveTargets(
+    const { replicas, failed } = await resolveHosts(
       this.#targets,
       this.#options.lookupHost ?? lookupAll,
     );

@@ -18,13 +18,13 @@ export type LookupAll = (host: string) => Promise<readonly string[]>;
 export const lookupAll: LookupAll = async (host) =>
   (await lookup(host, { all: true, order: 'verbatim' })).map((found) => found.address);
 
-export interface Target {
+export interface HostPort {
   host: string;
   port: number;
 }
 
 /** `host:port`, `[v6]:port`, with or without `grpc://`. Throws RangeError on anything else. */
-export function parseTarget(text: string): Target {
+export function parseHostPort(text: string): HostPort {
   const bare = text.replace(/^grpc:\/\//, '');
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(bare);
   const port = Number(match?.[3]);
@@ -36,8 +36,8 @@ export function parseTarget(text: string): Target {
 }
 
 /** Replicas by address. A target that does not resolve now adds none. */
-export async function resolveTargets(
-  targets: readonly Target[],
+export async function resolveHosts(
+  targets: readonly HostPort[],
   lookupHost: LookupAll,
 ): Promise<{ replicas: Map<string, Replica>; failed: string[] }> {
   const replicas = new Map<string, Replica>();

@@ -1,47 +1,30 @@
-/** What a NATS link counts. Plain numbers, as they change on hot paths; metrics read them. */
-export interface NatsCounters {
-  connects: number;
-  /** Connections after the first. */
-  reconnects: number;
-  disconnects: number;
-  /** Attempts that failed for another reason than credentials. */
-  connectErrors: number;
-  /** Refused, expired or unreadable credentials. */
-  authErrors: number;
-  /** The server refuses a subject to this user. */
-  permissionErrors: number;
-  published: number;
-  publishedBytes: number;
-  received: number;
-  receivedBytes: number;
-  /** Not published, as there was no connection. */
-  droppedOffline: number;
-  /** Not published, as the server takes nothing at the moment. */
-  droppedStalled: number;
-  /** Not published, as the message is larger than the server takes. */
-  droppedTooLarge: number;
-  /** Received, but known to have waited too long. */
-  droppedLate: number;
-  /** Handlers that threw. */
-  handlerErrors: number;
-}
+/** What a NATS link counts, and the metrics that show it. */
+import { type Counted, type CounterList, zeroes } from '@leadsman/service/counter-list';
 
-export function createNatsCounters(): NatsCounters {
-  return {
-    connects: 0,
-    reconnects: 0,
-    disconnects: 0,
-    connectErrors: 0,
-    authErrors: 0,
-    permissionErrors: 0,
-    published: 0,
-    publishedBytes: 0,
-    received: 0,
-    receivedBytes: 0,
-    droppedOffline: 0,
-    droppedStalled: 0,
-    droppedTooLarge: 0,
-    droppedLate: 0,
-    handlerErrors: 0,
-  };
-}
+const dropped = ['dropped_total', 'Messages dropped, by why.'] as const;
+
+export const natsCounterList = {
+  connects: ['connects_total', 'Connections made.'],
+  reconnects: ['reconnects_total', 'Connections made after the first.'],
+  disconnects: ['disconnects_total', 'Connections that ended.'],
+  connectErrors: ['connect_errors_total', 'Attempts that failed, credentials left out.'],
+  authErrors: ['auth_errors_total', 'Credentials refused, expired or unreadable.'],
+  permissionErrors: ['permission_errors_total', 'Subjects refused to this user.'],
+  published: ['published_messages_total', 'Messages given to the server.'],
+  publishedBytes: ['published_bytes_total', 'Their payload bytes.'],
+  received: ['received_messages_total', 'Messages received.'],
+  receivedBytes: ['received_bytes_total', 'Their payload bytes.'],
+  handlerErrors: ['handler_errors_total', 'Messages whose handler failed.'],
+  /** Not published, as there was no connection. */
+  droppedOffline: [...dropped, 'offline'],
+  /** Not published, as the server takes nothing at the moment. */
+  droppedStalled: [...dropped, 'stalled'],
+  /** Not published, as the message is larger than the server takes. */
+  droppedTooLarge: [...dropped, 'too_large'],
+  /** Received, but known to have waited too long. */
+  droppedLate: [...dropped, 'late'],
+} as const satisfies CounterList;
+
+export type NatsCounters = Counted<typeof natsCounterList>;
+
+export const createNatsCounters = (): NatsCounters => zeroes(natsCounterList);

@@ -16,7 +16,7 @@ import type { FrameSender } from '@leadsman/wire';
 import { type BatchBounds, batchBoundsDefault } from './bounds.ts';
 import { type BatchCounters, createBatchCounters } from './counters.ts';
 import { Packer, type PackSink } from './packer.ts';
-import type { Target } from './target.ts';
+import type { KnownTarget } from './target.ts';
 import { type PodDirectory, type TakeResult, TargetTable } from './target-table.ts';
 
 export interface BatchSink extends PackSink {
@@ -57,7 +57,7 @@ export class Batcher {
     this.#keyframeMs = options.nowMs + this.bounds.keyframeMs * (options.keyframePhase ?? 0);
   }
 
-  get targets(): ReadonlyMap<string, Target> {
+  get targets(): ReadonlyMap<string, KnownTarget> {
     return this.#table.targets;
   }
 

@@ -1,47 +1,30 @@
-/** What the batcher counts; metrics read it. */
-export interface BatchCounters {
-  frames: number;
-  reports: number;
-  /** Records that were not newer than what is held: repetitions, and late ones. */
-  repeated: number;
-  /** Records that replaced one which had not been sent yet. */
-  collapsed: number;
-  refusedFrames: number;
-  refusedPeers: number;
-  /** Frames that spoke of a pod which is not on this node. */
-  refusedForeign: number;
-  /** Targets for which there was no room. */
-  refusedTargets: number;
-  /** Frames that came right after this process had stood still. */
-  refusedStalled: number;
-  expiredTargets: number;
-  batches: number;
-  batchBytes: number;
-  batchReports: number;
-  keyframes: number;
-  /** Frames the sink did not take; what is in them waits. */
-  unsent: number;
-  /** Records larger than what the sink takes at all. */
-  oversized: number;
-}
+/** What the batcher counts, and the metrics that show it. */
+import { type Counted, type CounterList, zeroes } from '@leadsman/service/counter-list';
 
-export function createBatchCounters(): BatchCounters {
-  return {
-    frames: 0,
-    reports: 0,
-    repeated: 0,
-    collapsed: 0,
-    refusedFrames: 0,
-    refusedPeers: 0,
-    refusedForeign: 0,
-    refusedTargets: 0,
-    refusedStalled: 0,
-    expiredTargets: 0,
-    batches: 0,
-    batchBytes: 0,
-    batchReports: 0,
-    keyframes: 0,
-    unsent: 0,
-    oversized: 0,
-  };
-}
+const refused = ['refused_frames_total', 'Frames refused whole, by why.'] as const;
+
+export const batchCounterList = {
+  frames: ['frames_total', 'Frames taken from sidecars.'],
+  reports: ['reports_total', 'Reports in them.'],
+  /** Repetitions, and late ones. */
+  repeated: ['repeated_records_total', 'Records not newer than what was known.'],
+  collapsed: ['collapsed_records_total', 'Records replaced by a newer one before being sent.'],
+  refusedFrames: [...refused, 'bad_frame'],
+  refusedPeers: [...refused, 'wrong_peer'],
+  /** They spoke of a pod which is not on this node. */
+  refusedForeign: [...refused, 'foreign_pod'],
+  refusedTargets: [...refused, 'full'],
+  /** They came right after this process had stood still. */
+  refusedStalled: [...refused, 'stalled'],
+  expiredTargets: ['expired_targets_total', 'Targets forgotten, as their senders fell silent.'],
+  batches: ['batches_total', 'Frames sent on.'],
+  batchBytes: ['batch_bytes_total', 'Bytes of the frames sent on.'],
+  batchReports: ['batch_reports_total', 'Reports in the frames sent on.'],
+  keyframes: ['keyframes_total', 'Keyframes sent on.'],
+  unsent: ['unsent_batches_total', 'Frames that could not leave; their content waits.'],
+  oversized: ['oversized_records_total', 'Records larger than what the way onward takes.'],
+} as const satisfies CounterList;
+
+export type BatchCounters = Counted<typeof batchCounterList>;
+
+export const createBatchCounters = (): BatchCounters => zeroes(batchCounterList);

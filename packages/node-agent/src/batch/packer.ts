@@ -13,7 +13,7 @@ import {
   recordType,
 } from '@leadsman/wire';
 import type { BatchCounters } from './counters.ts';
-import type { Held, Target } from './target.ts';
+import type { Held, KnownTarget } from './target.ts';
 
 /** The sink's side that the packer needs. */
 export interface PackSink {
@@ -45,7 +45,7 @@ export class Packer {
   }
 
   /** Sends what waits, in as many frames as needed; `false` when the sink stopped taking. */
-  sendChanges(targets: Iterable<Target>, sink: PackSink, nowMs: number): boolean {
+  sendChanges(targets: Iterable<KnownTarget>, sink: PackSink, nowMs: number): boolean {
     for (const target of targets) {
       if (!target.waiting) continue;
       for (const { type, held } of target.records) {
@@ -58,7 +58,7 @@ export class Packer {
   }
 
   /** Sends all that is known, in numbered parts; `false` when the sink stopped taking. */
-  sendKeyframe(targets: Iterable<Target>, sink: PackSink, nowMs: number): boolean {
+  sendKeyframe(targets: Iterable<KnownTarget>, sink: PackSink, nowMs: number): boolean {
     const all = [...targets];
     const parts = this.#countParts(all);
     let part = 0;
@@ -73,7 +73,7 @@ export class Packer {
   }
 
   /** `false`: no room left in this frame. A record that can never fit is dropped here. */
-  #append(type: number, held: Held, target: Target, nowMs: number): boolean {
+  #append(type: number, held: Held, target: KnownTarget, nowMs: number): boolean {
     const bytes = held.bytes as Uint8Array;
     if (!this.#writer.fits(bytes.length)) {
       this.#counters.oversized++;
@@ -108,7 +108,7 @@ export class Packer {
   }
 
   /** Frames that the greedy packing above will make. */
-  #countParts(targets: readonly Target[]): number {
+  #countParts(targets: readonly KnownTarget[]): number {
     let parts = 1;
     const roomMax = this.#writer.bytesMax - frameHeaderBytes;
     let room = roomMax;

@@ -21,7 +21,7 @@ import {
 } from '@leadsman/wire';
 import type { BatchBounds } from './bounds.ts';
 import type { BatchCounters } from './counters.ts';
-import { type Held, type Newest, Target } from './target.ts';
+import { type Held, KnownTarget, type Newest } from './target.ts';
 
 /** `taken`, or why nothing of the frame was. */
 export type TakeResult =
@@ -57,7 +57,7 @@ interface Binding {
 }
 
 export class TargetTable {
-  readonly targets = new Map<string, Target>();
+  readonly targets = new Map<string, KnownTarget>();
   /**
    * Targets with a new report since whoever sends them set this to 0; too high after they were sent
    * in part, which only makes the next batch leave early.
@@ -242,11 +242,11 @@ export class TargetTable {
     }
   }
 
-  #targetOf(key: string, nowMs: number): Target {
+  #targetOf(key: string, nowMs: number): KnownTarget {
     const known = this.targets.get(key);
     if (known !== undefined) return known;
     const { bytes, keyByte, port } = this.#reader;
-    const target = new Target(key, bytes.slice(keyByte, keyByte + podKeyBytes), port, nowMs);
+    const target = new KnownTarget(key, bytes.slice(keyByte, keyByte + podKeyBytes), port, nowMs);
     this.targets.set(key, target);
     return target;
   }

@@ -43,7 +43,7 @@ export interface TargetRecord {
   readonly held: Held;
 }
 
-export class Target {
+export class KnownTarget {
   readonly key: string;
   readonly podKey: Uint8Array;
   readonly port: number;

@@ -12,6 +12,9 @@ import {
 import type { TakeResult } from '../batch/target-table.ts';
 import { addressOf, type FramesRouteOptions, sidecarFrameBytesMax } from './frames-route.ts';
 
+/** Peers that are named in the log; a network that masks addresses shows one or a few. */
+const toldMax = 64;
+
 /** Serves them on the port of `server`. */
 export function addFrameStreams(
   server: Server,
@@ -20,6 +23,8 @@ export function addFrameStreams(
   /** Of the peer whose frame came last: those of one chunk have the same. */
   let peerText: string | undefined;
   let peerBytes: Uint8Array | undefined;
+  /** Peers that the log has named: each once, as they go on trying. */
+  const told = new Set<string>();
   return serveFrameStreams(server, {
     frameBytesMax: sidecarFrameBytesMax,
     take: (frame, peer) => {
@@ -31,7 +36,10 @@ export function addFrameStreams(
       if (peerBytes === undefined) return 'peer';
       const answer = answerTo(options.take(frame, peerBytes), options);
       // Whoever masks addresses on the way is known by the one that it puts there.
-      if (answer === 'peer') options.logger.warn({ seen: peer }, 'not the pod that a frame names');
+      if (answer === 'peer' && peer !== undefined && !told.has(peer) && told.size < toldMax) {
+        told.add(peer);
+        options.logger.warn({ seen: peer }, 'this peer is not the pod that its frames speak for');
+      }
       return answer;
     },
   });
@@ -40,5 +48,6 @@ export function addFrameStreams(
 function answerTo(result: TakeResult, options: FramesRouteOptions): FrameAnswer {
   if (result.status === 'taken') return options.forwarding() ? 'accepted' : 'forward';
   if (result.status === 'stalled') return 'forward';
-  return result.status === 'wrong_peer' ? 'peer' : 'refused';
+  const isForeign = result.status === 'wrong_peer' || result.status === 'foreign_pod';
+  return isForeign ? 'peer' : 'refused';
 }

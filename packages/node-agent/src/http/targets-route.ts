@@ -8,10 +8,10 @@ import {
   WireError,
 } from '@leadsman/wire';
 import type { FastifyInstance } from 'fastify';
-import type { Target } from '../batch/target.ts';
+import type { KnownTarget } from '../batch/target.ts';
 
 export interface TargetsRouteOptions {
-  targets: ReadonlyMap<string, Target>;
+  targets: ReadonlyMap<string, KnownTarget>;
   nowMs: () => number;
 }
 
@@ -23,7 +23,7 @@ export function addTargetsRoute(server: FastifyInstance, options: TargetsRouteOp
   });
 }
 
-function describe(target: Target, nowMs: number) {
+function describe(target: KnownTarget, nowMs: number) {
   const identity = { uid: podKeyText(target.podKey), port: target.port };
   const silentMs = Math.round(nowMs - target.heardMs);
   if (target.ended) return { ...identity, state: 'ended', silentMs };
@@ -43,7 +43,7 @@ function describe(target: Target, nowMs: number) {
   };
 }
 
-function namesOf(target: Target) {
+function namesOf(target: KnownTarget) {
   if (target.attributes.bytes === undefined) return {};
   try {
     const { podName, namespace, engine, models } = decodeAttributes(target.attributes.bytes);

@@ -5,6 +5,7 @@ import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { SampleFleet } from '../pool/sample-fleet.ts';
 import { addPickerRoutes } from './routes.ts';
+import { SilentPorts } from './silent-ports.ts';
 
 describe('the routes of the picker', () => {
   const fleet = new SampleFleet();
@@ -25,6 +26,7 @@ describe('the routes of the picker', () => {
   beforeEach(() => {
     const logger = createLogger({ name: 'test', level: 'silent' });
     server = createAdmin({ registry: new Registry(), logger, ready: () => undefined });
+    const silent = new SilentPorts(new ViewReader(fleet.view), logger);
     addPickerRoutes(server, {
       pools: () => [
         {
@@ -37,6 +39,7 @@ describe('the routes of the picker', () => {
       ],
       membership: () => ({ foreign: { 'serving/other': 'another Service' } }),
       reader: new ViewReader(fleet.view),
+      silentPorts: (pool) => silent.of(pool),
       inFlight: (index) => index + 5,
       picks: (index) => index + 50,
       nowMs: monotonicMs,
@@ -55,6 +58,7 @@ describe('the routes of the picker', () => {
           authorities: ['chat-epp.serving'],
           endpoints: 2,
           reasons: ['pod c is not ready'],
+          neverAnswered: { count: 0, destinations: [] },
         },
       ],
       membership: { foreign: { 'serving/other': 'another Service' } },

@@ -6,6 +6,7 @@ import { type EndpointJson, endpointJson } from '@leadsman/view/endpoint-json';
 import type { ViewReader } from '@leadsman/view/reader';
 import type { FastifyInstance } from 'fastify';
 import type { PoolStatus } from '../pool/pool-registry.ts';
+import type { SilentList } from './silent-ports.ts';
 
 /** An endpoint of a pool; without the view's fields when it has not reported. */
 export type PickerEndpointJson = {
@@ -27,6 +28,8 @@ export interface AdminDeps {
   membership: () => object | undefined;
   /** Must belong to these routes alone. */
   reader: ViewReader;
+  /** Members whose port never answered. */
+  silentPorts: (pool: PoolStatus) => SilentList;
   inFlight: (index: number) => number;
   picks: (index: number) => number;
   nowMs: () => number;
@@ -44,6 +47,7 @@ export function addPickerRoutes(server: FastifyInstance, deps: AdminDeps): void 
       authorities: pool.authorities,
       endpoints: pool.endpoints.length,
       reasons: pool.reasons,
+      neverAnswered: deps.silentPorts(pool),
     })),
     membership: deps.membership(),
   }));

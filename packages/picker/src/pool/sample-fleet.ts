@@ -9,6 +9,7 @@ import {
   metric,
   metricsCount,
   podKeyFromUid,
+  reason,
   reportBytes,
   writeReport,
 } from '@leadsman/wire';
@@ -21,6 +22,9 @@ export interface SampleReport {
   runningRequests?: number;
   waitingRequests?: number;
   kvCacheUsageRatio?: number;
+  scrapeIntervalMs?: number;
+  /** Default: ok. */
+  reason?: number;
 }
 
 export class SampleFleet {
@@ -43,6 +47,7 @@ export class SampleFleet {
       const metrics = new Float64Array(metricsCount).fill(Number.NaN);
       metrics[metric.runningRequests] = report.runningRequests ?? Number.NaN;
       metrics[metric.waitingRequests] = report.waitingRequests ?? Number.NaN;
+      metrics[metric.scrapeIntervalMs] = report.scrapeIntervalMs ?? Number.NaN;
       metrics[metric.kvCacheUsageRatio] = report.kvCacheUsageRatio ?? Number.NaN;
       const value = {
         podKey: podKeyFromUid(report.uid),
@@ -50,7 +55,7 @@ export class SampleFleet {
         port: report.port ?? 8000,
         rank: 0,
         flags: 0,
-        reason: 0,
+        reason: report.reason ?? reason.ok,
         engineRanks: 1,
         epoch: report.epoch ?? 1,
         seq: this.#seq,

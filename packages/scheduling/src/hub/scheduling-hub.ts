@@ -130,6 +130,25 @@ export class SchedulingHub {
     this.exchange?.forget(changed);
   }
 
+  /**
+   * What the prefix index expects of the engines' caches and what they find, in the mean of the
+   * endpoints that tell, and the part of their reported sizes it goes by; NaN when none tells.
+   */
+  cacheFeedback(): { expected: number; engine: number; scale: number } {
+    const sum = { expected: 0, engine: 0, scale: 0 };
+    let told = 0;
+    for (let index = 0; index < this.#names.width; index++) {
+      const ratios = this.#names.at(index) && this.#prefixIndex.feedback.ratios(index);
+      if (ratios === undefined) continue;
+      told++;
+      sum.expected += ratios.expected;
+      sum.engine += ratios.engine;
+      sum.scale += this.#prefixIndex.blocks.scaleOf(index);
+    }
+    const { expected, engine, scale } = sum;
+    return { expected: expected / told, engine: engine / told, scale: scale / told };
+  }
+
   /** A message of a worker that is of scheduling's. */
   receive(worker: number, message: SchedulingFromWorker): void {
     if (message.type === 'scheduling-snapshot') this.totals.take(worker, message.snapshot);

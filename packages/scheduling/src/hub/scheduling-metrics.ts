@@ -12,6 +12,7 @@ export function registerSchedulingMetrics(
 ): void {
   registerPicks(registry, hub);
   registerPools(registry, hub);
+  registerCacheFeedback(registry, hub);
   registerReplicas(registry, hub, clock);
   single(registry, 'reloads_total', 'Scheduling configurations taken over', () => hub.reloads);
   single(registry, 'reloads_failed_total', 'Refused configurations', () => hub.reloadsFailed);
@@ -86,7 +87,7 @@ function registerPools(registry: Registry, hub: SchedulingHub): void {
     collect(): void {
       endpoints.reset();
       for (const pool of newestPools(hub)) {
-        for (const state of ['fresh', 'stale', 'suspect', 'sleeping'] as const) {
+        for (const state of ['fresh', 'stale', 'suspect', 'sleeping', 'unreachable'] as const) {
           endpoints.set({ pool: pool.pool, state }, pool[state]);
         }
       }
@@ -114,6 +115,31 @@ function registerPools(registry: Registry, hub: SchedulingHub): void {
       for (const pool of newestPools(hub)) blind.set({ pool: pool.pool }, pool.fresh === 0 ? 1 : 0);
     },
   });
+}
+
+function registerCacheFeedback(registry: Registry, hub: SchedulingHub): void {
+  const hits = new Gauge({
+    name: 'leadsman_picker_prefix_hit_ratio',
+    help: 'Share of prompt tokens in caches, as expected at picks and as found by engines',
+    labelNames: ['of'],
+    registers: [registry],
+    collect(): void {
+      hits.reset();
+      const { expected, engine } = hub.cacheFeedback();
+      if (Number.isNaN(expected)) return;
+      hits.set({ of: 'expected' }, expected);
+      hits.set({ of: 'engine' }, engine);
+    },
+  });
+  single(
+    registry,
+    'prefix_size_ratio',
+    'Part of reported KV sizes the prefix index goes by',
+    () => {
+      const { scale } = hub.cacheFeedback();
+      return Number.isNaN(scale) ? 1 : scale;
+    },
+  );
 }
 
 function registerReplicas(registry: Registry, hub: SchedulingHub, clock: () => number): void {

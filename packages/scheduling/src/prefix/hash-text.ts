@@ -2,12 +2,13 @@
  * 32-bit hashes of short texts and their mixing, alike in every replica and release: replicas
  * agree on rendezvous choices and prefix seeds only as long as these stay as they are.
  */
+import { fnvBasis, fnvPrime } from '@leadsman/service/fnv1a';
 
 /** FNV-1a over the UTF-16 units, finished by {@link mix32} as FNV's low bits are poor. */
 export function hashText(text: string): number {
-  let hash = 0x811c9dc5 | 0;
+  let hash = fnvBasis | 0;
   for (let i = 0; i < text.length; i++) {
-    hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+    hash = Math.imul(hash ^ text.charCodeAt(i), fnvPrime);
   }
   return mix32(hash);
 }

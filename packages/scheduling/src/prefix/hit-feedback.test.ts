@@ -40,7 +40,13 @@ function promptOf(number: number): BlockHashes {
 }
 
 /** Sends prompts of two sorts, one of 60 that return and one that never does. */
-function send(index: PrefixIndex, engine: Engine, count: number, seed: number): void {
+function send(
+  index: PrefixIndex,
+  engine: Engine,
+  count: number,
+  seed: number,
+  waits = false,
+): void {
   const random = seededRandom(seed);
   for (let i = 0; i < count; i++) {
     const prompt = random() < 0.7 ? Math.floor(random() * 60) : 1_000 * seed + i;
@@ -48,7 +54,7 @@ function send(index: PrefixIndex, engine: Engine, count: number, seed: number): 
     index.feedback.expect(0, hashes.tokensOf(index.match(0, hashes)), promptTokens);
     index.enter(0, hashes);
     engine.serve(prompt);
-    if (i % 5 === 0) index.feedback.observe(0, engine.hits, engine.queries);
+    if (i % 5 === 0) index.feedback.observe(0, engine.hits, engine.queries, waits);
   }
 }
 
@@ -68,6 +74,14 @@ describe('feedback of hits', () => {
     },
   );
 
+  it('takes misses for nothing while requests wait in the engine', () => {
+    const index = new PrefixIndex(createPrefixBuffer(shape), shape);
+    index.blocks.setCapacity(0, 100_000);
+    send(index, new Engine(25_000), 4_000, 7, true);
+    expect(index.blocks.scaleOf(0)).toBe(1);
+    expect(index.feedback.ratios(0)).toBeUndefined();
+  });
+
   it('expects next to nothing of an engine that caches nothing', () => {
     const index = new PrefixIndex(createPrefixBuffer(shape), shape);
     index.blocks.setCapacity(0, 100_000);
@@ -82,8 +96,8 @@ describe('feedback of hits', () => {
     send(index, before, 500, 1);
     index.enter(0, promptOf(5));
     expect(index.match(0, promptOf(5))).toBe(blocksPerPrompt);
-    expect(index.feedback.observe(0, 10, 2_000)).toBe(true);
-    expect(index.feedback.observe(0, 10, 2_000)).toBe(false);
+    expect(index.feedback.observe(0, 10, 2_000, false)).toBe(true);
+    expect(index.feedback.observe(0, 10, 2_000, false)).toBe(false);
     expect(index.match(0, promptOf(5))).toBe(0);
     const scale = index.blocks.scaleOf(0);
     send(index, new Engine(100_000), 500, 2);
@@ -93,8 +107,8 @@ describe('feedback of hits', () => {
   it('knows nothing of an engine that does not tell, nor beyond its room', () => {
     const index = new PrefixIndex(createPrefixBuffer(shape), shape);
     index.enter(0, promptOf(1));
-    expect(index.feedback.observe(0, Number.NaN, 100)).toBe(false);
-    expect(index.feedback.observe(9, 1, 100)).toBe(false);
+    expect(index.feedback.observe(0, Number.NaN, 100, false)).toBe(false);
+    expect(index.feedback.observe(9, 1, 100, false)).toBe(false);
     index.feedback.expect(9, 1, 100);
     expect(index.feedback.ratios(0)).toBeUndefined();
   });

@@ -2,12 +2,17 @@
  * Corrects the prefix index by the engines' own word: hits that were expected when requests were
  * sent, against the growth of the engine's prefix-cache counters in its reports.
  *
- * Both are taken as ratios over the same windows, in which the prompts sent come to twice
- * the cache, and smoothed. Where more was expected than was found, the endpoint's table goes by a
+ * Both are taken as ratios over the same windows, in which the prompts sent come to the
+ * size of the cache, and smoothed. Where more was expected than was found, the endpoint's table goes by a
  * smaller part of the reported size, until both agree; where more was found, by a larger one; where
  * they agree, it is led back to the reported size as long as they do. So a
  * wrong size, other traffic, a cache behind the cache and a switched-off cache mend themselves. An
  * engine whose counters fell back began anew, and its table is emptied.
+ *
+ * Only windows in which nothing waited in the engine count. Where requests wait, what was cached at
+ * the pick may be pushed out until they begin, by those before them: fewer hits then say that there
+ * is too much work, not that the cache is small, and to expect less would scatter requests and make
+ * more of it.
  *
  * All workers see all reports; a compare-and-exchange on the counter's last value gives each window
  * to one of them. Ratios of different requests are compared where other replicas send as well; they
@@ -19,7 +24,7 @@ import { type EndpointBlocks, scaleMax } from './endpoint-blocks.ts';
 import { header, headerWords } from './endpoint-header.ts';
 
 /** Part of the cache that the prompts of a window come to. */
-const windowOfCache = 2;
+const windowOfCache = 1;
 /** Ratios this close are equal: blocks are coarse, and tokens are estimated. */
 const tolerance = 0.05;
 const windowWeight = 0.3;
@@ -51,8 +56,11 @@ export class HitFeedback {
     Atomics.add(this.#words, at + header.expectedQueries, Math.round(promptTokens));
   }
 
-  /** A report with the engine's counters came; NaN = unknown. Returns whether the engine began anew. */
-  observe(endpoint: number, hitsTotal: number, queriesTotal: number): boolean {
+  /**
+   * A report with the engine's counters came, NaN = unknown, and said whether requests wait. Returns
+   * whether the engine began anew.
+   */
+  observe(endpoint: number, hitsTotal: number, queriesTotal: number, waits: boolean): boolean {
     if (endpoint >= this.#blocks.endpointsMax) return false;
     if (!(hitsTotal >= 0) || !(queriesTotal >= 0)) return false;
     const words = this.#words;
@@ -66,9 +74,8 @@ export class HitFeedback {
     const isFirst = words[at + header.isObserved] === 0;
     const isAnew = !isFirst && grown >= 0x8000_0000;
     const window = words[at + header.capacityTokens]! * windowOfCache;
-    if (!isFirst && !isAnew && (grown === 0 || words[at + header.expectedQueries]! < window)) {
-      return false;
-    }
+    const isDue = grown > 0 && words[at + header.expectedQueries]! >= window;
+    if (!isFirst && !isAnew && !isDue && !(waits && grown > 0)) return false;
     if (Atomics.compareExchange(words, at + header.engineQueries, last, queries) !== last) {
       return false;
     }
@@ -77,7 +84,8 @@ export class HitFeedback {
     const sent = Atomics.exchange(words, at + header.expectedQueries, 0);
     words[at + header.isObserved] = 1;
     if (isAnew) this.#blocks.empty(endpoint);
-    else if (!isFirst) this.#correct(endpoint, expected / sent, Math.min(1, found / grown));
+    else if (!isFirst && !waits)
+      this.#correct(endpoint, expected / sent, Math.min(1, found / grown));
     return isAnew;
   }
 

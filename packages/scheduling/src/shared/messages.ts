@@ -36,5 +36,6 @@ export interface PoolSnapshot {
   stale: number;
   suspect: number;
   sleeping: number;
+  unreachable: number;
   isSaturated: boolean;
 }

@@ -7,24 +7,34 @@
  */
 import type { PoolUpdate } from '../endpoint.ts';
 import type { Random } from '../random.ts';
-import type { Pick, RequestFacts } from '../scheduler.ts';
+import type { PickResult, RequestFacts, Wait, Waiter } from '../scheduler.ts';
 import { type CacheListener, CandidateTable } from './candidates/candidate-table.ts';
 import type { GaugeSource } from './candidates/gauge-source.ts';
 import type { Ledger } from './candidates/ledger.ts';
 import type { LedgerHistory } from './candidates/ledger-history.ts';
+import { PrefillRate } from './candidates/prefill-phase.ts';
 import type { PromptMatch } from './candidates/prompt-match.ts';
 import { RunningMeans } from './candidates/request-means.ts';
 import { isFeedFailing, isPoolSaturated } from './candidates/saturation.ts';
+import type { UpstreamFailures } from './candidates/upstream-failures.ts';
+import { PoolFlowControl } from './flow-control/pool-flow-control.ts';
 import { keepMostTrusted } from './parts/filter/fresh.ts';
 import { membersOfSubset } from './parts/filter/subset.ts';
 import type { PickContext, Strategy } from './parts/part.ts';
-import { type NamedFilter, type PoolPolicy, routingHeader } from './policy/policy.ts';
+import {
+  type NamedFilter,
+  objectiveHeaderBefore,
+  objectiveHeaderDefault,
+  type PoolPolicy,
+  routingHeader,
+} from './policy/policy.ts';
 
 /** What the pools of a worker share. */
 export interface WorkerParts {
   source: GaugeSource;
   ledger: Ledger;
   history: LedgerHistory;
+  failures: UpstreamFailures;
   prompt: PromptMatch;
   random: Random;
   caches: CacheListener;
@@ -41,26 +51,31 @@ export class PoolScheduler implements PickContext {
   readonly ledger: Ledger;
   readonly prompt: PromptMatch;
   readonly means = new RunningMeans();
+  readonly prefill = new PrefillRate();
   readonly random: Random;
   policy: PoolPolicy;
   request!: RequestFacts;
   nowMs = 0;
+  isFallback = false;
   /** Picks by strategy, and refusals by reason, for metrics. */
   readonly outcomes = new Map<string, number>();
   /** Picks of endpoints that were not fresh. */
   lastResortPicks = 0;
+  /** `undefined`: requests are picked for as they come. */
+  flowControl: PoolFlowControl | undefined;
   #objectives: Readonly<Record<string, number>> = {};
   #candidates = new Int32Array(0);
 
   constructor(name: string, number: number, parts: WorkerParts, policy: PoolPolicy) {
     this.name = name;
     this.number = number;
-    this.table = new CandidateTable(parts.source, parts.history, parts.caches);
+    this.table = new CandidateTable(parts.source, parts.history, parts.failures, parts.caches);
     this.ledger = parts.ledger;
     this.prompt = parts.prompt;
     this.random = parts.random;
     this.policy = policy;
     this.table.staleAfterMs = policy.staleAfterMs;
+    this.#useFlowControl();
   }
 
   /** Takes over a membership. */
@@ -75,19 +90,32 @@ export class PoolScheduler implements PickContext {
     this.policy = policy;
     this.table.staleAfterMs = policy.staleAfterMs;
     this.table.resolve(nowMs);
+    this.#useFlowControl();
+  }
+
+  /** The pool is no longer served. */
+  close(): void {
+    this.flowControl?.queue.endAll('rejected-no-endpoints');
+  }
+
+  /** See `Scheduler.admit`. */
+  admit(request: RequestFacts, heldBytes: number, waiter: Waiter): Wait | undefined {
+    // What computes nothing takes nobody's place.
+    if (this.flowControl === undefined || !request.computes) return undefined;
+    return this.flowControl.admit(request, this.#priorityOf(request), heldBytes, waiter);
   }
 
   /**
    * Chooses a position for the request, or {@link nobody} with status, reason and retry time
    * written into `into`.
    */
-  choose(request: RequestFacts, into: Pick): number {
+  choose(request: RequestFacts, into: PickResult): number {
     this.request = request;
     this.nowMs = request.nowMs;
     this.prompt.begin(request);
     const strategy = this.#strategyFor(request);
     if (strategy === undefined) return refuse(into, 'bad_request', 'routing_strategy', 0);
-    if (this.#priorityOf(request) < 0 && isPoolSaturated(this.table, this.policy.saturation)) {
+    if (this.#isShed(request)) {
       return refuse(into, 'shed', 'saturated', this.policy.retryAfterS);
     }
     const count = this.#collect(request);
@@ -103,15 +131,34 @@ export class PoolScheduler implements PickContext {
   }
 
   /** Appends the next best endpoints: the strategy's choices once the earlier ones are gone. */
-  #addFallbacks(strategy: Strategy, picked: number, count: number, into: Pick): void {
+  #addFallbacks(strategy: Strategy, picked: number, count: number, into: PickResult): void {
     let left = count;
     let at = picked;
+    this.isFallback = true;
     for (let i = 0; i < this.policy.fallbacks && left > 1; i++) {
       left--;
       this.#candidates[at] = this.#candidates[left]!;
       at = strategy.choose(this, this.#candidates, left);
       into.destination += `,${this.table.endpoints[this.#candidates[at]!]!.destination}`;
     }
+    this.isFallback = false;
+  }
+
+  /** Takes flow control over from the policy. Who waits while it is switched off is picked for. */
+  #useFlowControl(): void {
+    const config = this.policy.flowControl;
+    const before = this.flowControl;
+    if (config === undefined) {
+      this.flowControl = undefined;
+      before?.open();
+    } else if (before === undefined) this.flowControl = new PoolFlowControl(this, config);
+    else before.configure(config);
+  }
+
+  /** Where requests can wait, none is refused for what an engine has waiting. */
+  #isShed(request: RequestFacts): boolean {
+    if (this.flowControl !== undefined || this.#priorityOf(request) >= 0) return false;
+    return isPoolSaturated(this.table, this.policy.saturation);
   }
 
   #strategyFor(request: RequestFacts): Strategy | undefined {
@@ -123,7 +170,10 @@ export class PoolScheduler implements PickContext {
 
   #priorityOf(request: RequestFacts): number {
     const { header, values } = this.policy.priority;
-    const objective = request.header(header);
+    let objective = request.header(header);
+    if (objective === undefined && header === objectiveHeaderDefault) {
+      objective = request.header(objectiveHeaderBefore);
+    }
     if (objective === undefined) return 0;
     // The value is a client's: it must not name a property that every object has.
     if (Object.hasOwn(this.#objectives, objective)) return this.#objectives[objective]!;
@@ -163,7 +213,12 @@ function emptyReason(request: RequestFacts): string {
   return request.subset === undefined ? 'filtered' : 'subset';
 }
 
-function refuse(into: Pick, status: Pick['status'], reason: string, retryAfterS: number): number {
+function refuse(
+  into: PickResult,
+  status: PickResult['status'],
+  reason: string,
+  retryAfterS: number,
+): number {
   into.status = status;
   into.reason = reason;
   into.retryAfterS = retryAfterS;

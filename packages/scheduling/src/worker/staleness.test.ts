@@ -1,5 +1,5 @@
 /** Endpoints whose numbers cannot be believed: stale, unknown, wedged, asleep. */
-import { reportFlag } from '@leadsman/wire';
+import { reason, reportFlag } from '@leadsman/wire';
 import { describe, expect, it } from 'vitest';
 import { createRig, endpointsOf, poolUpdate, tally } from '../fixture/scheduler-rig.ts';
 
@@ -29,7 +29,7 @@ describe.each(strategies)('under %s', (strategy) => {
     expect(new Set(later.map(({ reason }) => reason))).toEqual(new Set(['last_resort']));
   });
 
-  it('an engine that claims work while its token counters stand still is avoided', async () => {
+  it('an engine that claims work while its token counters stand still gets one request at most', async () => {
     const endpoints = endpointsOf(3);
     const rig = await createRig({ config, endpoints, nowMs });
     for (const [i, endpoint] of endpoints.entries()) {
@@ -41,13 +41,79 @@ describe.each(strategies)('under %s', (strategy) => {
       });
     }
     const wedged = endpoints[0]!.destination;
-    const picks = tally(Array.from({ length: 60 }, () => rig.pick({ nowMs })));
-    expect(picks.get(wedged)).toBeUndefined();
+    let atMs = nowMs;
+    // Each pick sees the one before: the tables are refreshed in between.
+    const pick = () => {
+      atMs += 6;
+      return rig.pick({ nowMs: atMs });
+    };
+    const picks = tally(Array.from({ length: 60 }, pick));
+    // Nothing of ours was in it at first, so that its standing still proved nothing.
+    expect(picks.get(wedged) ?? 0).toBeLessThanOrEqual(1);
     // Its counters move again: it is as good as its numbers, which are the best.
     const numbers = { runningRequests: 0, waitingRequests: 0 };
-    rig.gauges.report(endpoints[0]!, { measuredAtMs: nowMs, ...numbers });
-    const after = tally(Array.from({ length: 60 }, () => rig.pick({ nowMs })));
-    expect(after.get(wedged)).toBeGreaterThan(0);
+    rig.gauges.report(endpoints[0]!, { measuredAtMs: atMs, ...numbers });
+    const after = tally(Array.from({ length: 60 }, pick));
+    expect(after.get(wedged)).toBeGreaterThan(1);
+  });
+
+  it('gauges that stand still after the last request do not keep an idle engine idle', async () => {
+    const endpoints = endpointsOf(2);
+    const rig = await createRig({ config, endpoints, nowMs });
+    let atMs = nowMs;
+    const open: number[] = [];
+    let idle = 0;
+    for (let i = 0; i < 100; i++) {
+      atMs += 100;
+      // Its gauges show a batch that ended long ago, and are suspected for it.
+      const stuck = { runningRequests: 24, waitingRequests: 0, flags: reportFlag.suspect };
+      const moving = { runningRequests: 12, waitingRequests: 0 };
+      rig.gauges.report(endpoints[0]!, { measuredAtMs: atMs - 20, ...stuck });
+      rig.gauges.report(endpoints[1]!, { measuredAtMs: atMs - 20, ...moving });
+      const picked = rig.pick({ nowMs: atMs });
+      if (picked.destination === endpoints[0]!.destination) idle++;
+      open.push(picked.ticket);
+      // Requests end before the next comes.
+      if (open.length > 0)
+        rig.scheduler.release(open.shift()!, { outputTokens: 1, aborted: false });
+    }
+    expect(idle).toBeGreaterThanOrEqual(33);
+  });
+
+  it('a port that refuses connections is never first, and not when the others are full', async () => {
+    const endpoints = endpointsOf(8);
+    const rig = await createRig({ config, endpoints, nowMs });
+    for (const [i, endpoint] of endpoints.entries()) {
+      if (i === 0) {
+        const full = { runningRequests: 40, waitingRequests: 6, kvCacheUsageRatio: 0.9 };
+        rig.gauges.report(endpoint, { measuredAtMs: nowMs - 20, ...full });
+      } else rig.gauges.report(endpoint, { measuredAtMs: Number.NaN, reason: reason.connect });
+    }
+    const picks = tally(Array.from({ length: 40 }, () => rig.pick({ nowMs })));
+    expect(picks).toEqual(new Map([[endpoints[0]!.destination, 40]]));
+    // A rank that starts later joins with its first answer.
+    rig.gauges.report(endpoints[3]!, {
+      measuredAtMs: nowMs,
+      runningRequests: 0,
+      waitingRequests: 0,
+    });
+    const later = tally(Array.from({ length: 40 }, () => rig.pick({ nowMs: nowMs + 10 })));
+    expect(later.get(endpoints[3]!.destination)).toBeGreaterThan(0);
+    expect(later.size).toBeLessThanOrEqual(2);
+  });
+
+  it('an engine that died is left at the first refused scrape, whatever it said before', async () => {
+    const endpoints = endpointsOf(2);
+    const rig = await createRig({ config, endpoints, nowMs });
+    const numbers = { runningRequests: 0, waitingRequests: 0 };
+    rig.gauges.report(endpoints[0]!, {
+      measuredAtMs: nowMs - 60,
+      reason: reason.connect,
+      ...numbers,
+    });
+    rig.gauges.report(endpoints[1]!, { measuredAtMs: nowMs - 20, runningRequests: 30 });
+    const picks = tally(Array.from({ length: 20 }, () => rig.pick({ nowMs })));
+    expect(picks).toEqual(new Map([[endpoints[1]!.destination, 20]]));
   });
 
   it('the few that still report do not get the whole load once they are full', async () => {

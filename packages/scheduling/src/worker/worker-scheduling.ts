@@ -86,6 +86,7 @@ export class WorkerScheduling {
         stale: pool.table.classCounts[trust.stale] ?? 0,
         suspect: pool.table.classCounts[trust.suspect] ?? 0,
         sleeping: pool.table.classCounts[trust.sleeping] ?? 0,
+        unreachable: pool.table.classCounts[trust.unreachable] ?? 0,
         isSaturated: isPoolSaturated(pool.table, pool.policy.saturation),
       })),
       openTickets: tickets.open,

@@ -4,6 +4,7 @@
  * The list must have passed the parser, which checks its grammar; the cursor relies on that and
  * does not check again.
  */
+import { fnvBasis, fnvPrime } from '@leadsman/service/fnv1a';
 import { byte, closingQuote, isBlank } from './grammar.ts';
 import { parseNumber } from './number.ts';
 import type { Samples } from './samples.ts';
@@ -102,13 +103,13 @@ export class LabelCursor {
 
   /** A hash of key and value (32 bits), the same whatever stands before them. */
   hash(): number {
-    let hash = 0x811c9dc5;
+    let hash = fnvBasis;
     for (let at = this.#keyFrom; at < this.#keyTo; at++) {
-      hash = Math.imul(hash ^ (this.#bytes[at] as number), 0x01000193);
+      hash = Math.imul(hash ^ (this.#bytes[at] as number), fnvPrime);
     }
-    hash = Math.imul(hash ^ byte.equals, 0x01000193);
+    hash = Math.imul(hash ^ byte.equals, fnvPrime);
     for (let at = this.#valueFrom; at < this.#valueTo; at++) {
-      hash = Math.imul(hash ^ (this.#bytes[at] as number), 0x01000193);
+      hash = Math.imul(hash ^ (this.#bytes[at] as number), fnvPrime);
     }
     return hash >>> 0;
   }

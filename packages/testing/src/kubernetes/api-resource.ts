@@ -63,7 +63,7 @@ export interface RequestTarget {
 }
 
 /** Reads `/api/v1/...` and `/apis/group/version/...`; undefined when nothing is served there. */
-export function parseTarget(
+export function parseHostPort(
   path: string,
   resources: readonly ApiResource[],
 ): RequestTarget | undefined {

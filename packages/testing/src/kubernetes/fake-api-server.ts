@@ -18,7 +18,7 @@ import {
   type ApiResource,
   apiResources,
   collectionOf,
-  parseTarget,
+  parseHostPort,
   type RequestTarget,
 } from './api-resource.ts';
 import { type Fault, type FaultRule, type SeenRequest, statusObject } from './fault.ts';
@@ -174,7 +174,7 @@ export class FakeApiServer {
       const fault = rule(seen);
       if (fault !== undefined && (await this.#inflict(fault, seen, response))) return;
     }
-    const target = parseTarget(url.pathname, this.resources);
+    const target = parseHostPort(url.pathname, this.resources);
     if (target === undefined) {
       this.#fail(response, 404, 'the server could not find the requested resource');
     } else if (seen.watch) this.#watch(target, seen, response);

@@ -7,10 +7,14 @@
  * has been listed, and while the API server is away the last lists stay as they are.
  */
 import {
+  inferencePools,
   type KubeClient,
   type KubeErrorCode,
+  type PoolSpec,
+  poolKey,
   Reflector,
   type ReflectorSettings,
+  readPool,
 } from '@leadsman/kube';
 import type { Logger } from '@leadsman/service';
 import type { MembershipListener, MembershipSource } from '../membership.ts';
@@ -19,7 +23,6 @@ import { inferenceObjectives, type Objective, readObjective } from './objective.
 import type { PodState } from './pod-facts.ts';
 import { type PoolClaim, whyForeign } from './pool-claim.ts';
 import type { PoolPods } from './pool-pods.ts';
-import { inferencePools, type PoolSpec, poolKey, readPool } from './pool-spec.ts';
 
 export interface KubernetesMembershipOptions {
   readonly client: KubeClient;

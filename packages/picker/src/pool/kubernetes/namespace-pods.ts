@@ -7,13 +7,14 @@
  */
 import {
   type KubeClient,
+  type PoolSpec,
+  poolKey,
   Reflector,
   type ReflectorListener,
   type ReflectorSettings,
 } from '@leadsman/kube';
 import { type PodFacts, pods, readPod } from './pod-facts.ts';
 import { PoolPods } from './pool-pods.ts';
-import { type PoolSpec, poolKey } from './pool-spec.ts';
 
 export interface NamespacePodsOptions {
   readonly client: KubeClient;

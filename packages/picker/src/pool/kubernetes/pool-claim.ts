@@ -3,7 +3,7 @@
  * by `endpointPickerRef` which Service shall be asked for it, and may say by an annotation which
  * class of picker shall serve it. Everything else is left alone and only named.
  */
-import { inferenceClassAnnotation, type PoolSpec } from './pool-spec.ts';
+import { inferenceClassAnnotation, type PoolSpec } from '@leadsman/kube';
 
 export interface PoolClaim {
   /** This picker's Services, `name` (in any namespace) or `namespace/name`. */

@@ -1,8 +1,8 @@
+import type { PoolSpec } from '@leadsman/kube';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type PodFacts, podStates } from './pod-facts.ts';
 import { PoolPods } from './pool-pods.ts';
-import type { PoolSpec } from './pool-spec.ts';
 
 const spec: PoolSpec = {
   uid: 'pool',

@@ -8,10 +8,9 @@
  * pod within seconds, and its arrival may be seen before the former owner's end; the younger pod
  * is then the owner.
  */
-import { matchesLabels } from '@leadsman/kube';
+import { matchesLabels, type PoolSpec, poolKey } from '@leadsman/kube';
 import type { Member } from '@leadsman/scheduling/endpoint';
 import { type PodFacts, type PodState, podStates, sameFacts } from './pod-facts.ts';
-import { type PoolSpec, poolKey } from './pool-spec.ts';
 
 interface Entry {
   readonly facts: PodFacts;

@@ -22,22 +22,35 @@ import {
   trustClasses,
   trustOf,
 } from '@leadsman/view/trust';
-import { type Attributes, addressBytes, metric, parseHostPort, writeAddress } from '@leadsman/wire';
+import {
+  type Attributes,
+  addressBytes,
+  metric,
+  parseHostPort,
+  reason,
+  reportFlag,
+  writeAddress,
+} from '@leadsman/wire';
 import type { Endpoint } from '../../endpoint.ts';
 import { hashText } from '../../prefix/hash-text.ts';
 import { AdapterStates } from './adapter-states.ts';
 import { blankOf, type CandidateColumns, floatColumns } from './candidate-columns.ts';
+import { learnBatch } from './full-batch.ts';
 import type { GaugeSource } from './gauge-source.ts';
 import type { LedgerHistory } from './ledger-history.ts';
 import { reportedLoad } from './reported-load.ts';
 import { SpeedLearner } from './speed.ts';
+import type { UpstreamFailures } from './upstream-failures.ts';
 
 /** Hears what endpoints, by in-flight index, report of their caches; NaN = unknown. */
 export interface CacheListener {
   /** The KV capacity is another than before. */
   capacity(index: number, kvCapacityTokens: number): void;
-  /** The engine's counters of prompt tokens asked for in its prefix cache, and found. */
-  hits(index: number, hitsTotal: number, queriesTotal: number): void;
+  /**
+   * The engine's counters of prompt tokens found in its prefix cache and asked for, and whether
+   * requests wait in it.
+   */
+  hits(index: number, hitsTotal: number, queriesTotal: number, waits: boolean): void;
 }
 
 export class CandidateTable implements CandidateColumns {
@@ -57,6 +70,7 @@ export class CandidateTable implements CandidateColumns {
   unseenWaiting = new Float64Array(0);
   reportedLoad = new Float64Array(0);
   ledgerAtReport = new Float64Array(0);
+  fullBatch = new Float64Array(0);
   interTokenMs = new Float64Array(0);
   speed = new Float64Array(0);
   /** Positions of the best trust class that has members, and how many there are. */
@@ -71,6 +85,7 @@ export class CandidateTable implements CandidateColumns {
   readonly #caches: CacheListener;
   readonly #source: GaugeSource;
   readonly #history: LedgerHistory;
+  readonly #failures: UpstreamFailures;
   readonly #speed = new SpeedLearner();
   #slots = new Int32Array(0);
   /** Members' addresses as on the wire, four words each. */
@@ -83,9 +98,15 @@ export class CandidateTable implements CandidateColumns {
   /** Position + 1 by in-flight index, 0 for none. */
   #positionByIndex = new Int32Array(0);
 
-  constructor(source: GaugeSource, history: LedgerHistory, caches: CacheListener) {
+  constructor(
+    source: GaugeSource,
+    history: LedgerHistory,
+    failures: UpstreamFailures,
+    caches: CacheListener,
+  ) {
     this.#source = source;
     this.#history = history;
+    this.#failures = failures;
     this.#caches = caches;
   }
 
@@ -164,12 +185,24 @@ export class CandidateTable implements CandidateColumns {
       const isForeign = this.#isForeign[position] === 1;
       const isHeard = slot >= 0 && this.#source.isUsed(slot) && !isForeign;
       const flags = isHeard ? this.#source.flags(slot) : 0;
-      const ageMs = nowMs - this.measuredAtMs[position]!;
+      const measuredAtMs = this.measuredAtMs[position]!;
+      const scrapeReason = this.#failures.isOut(this.index[position]!, measuredAtMs)
+        ? reason.connect
+        : isHeard
+          ? this.#source.reason(slot)
+          : reason.pending;
+      // Gauges that stand still prove nothing of an engine that has nothing to do for us: some show
+      // their last batch for half a minute. Its numbers are no load then, and the ledger tells.
+      const isQuiet =
+        (flags & reportFlag.suspect) !== 0 &&
+        this.#history.requestsNow(this.index[position]!) === 0;
+      const ageMs = nowMs - measuredAtMs;
       const isKnown =
         isHeard && isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!);
-      const found = trustOf(flags, isKnown, ageMs, this.staleAfterMs);
+      const own = isQuiet ? flags & ~reportFlag.suspect : flags;
+      const found = trustOf(own, scrapeReason, isKnown, ageMs, this.staleAfterMs);
       this.trust[position] = found;
-      if (found !== trust.fresh) this.#blank(position);
+      if (found !== trust.fresh || isQuiet) this.#blank(position);
       counts[found]!++;
     }
     let best = 0;
@@ -205,6 +238,16 @@ export class CandidateTable implements CandidateColumns {
     return written;
   }
 
+  /** The position of the endpoint at `ip:port`, in any notation; -1 when it is not a member. */
+  positionAt(destination: string): number {
+    const named = parseHostPort(destination);
+    if (named?.port === undefined) return -1;
+    for (const position of this.#positionsByAddress.get(named.address) ?? []) {
+      if (this.endpoints[position]!.port === named.port) return position;
+    }
+    return -1;
+  }
+
   /** The position of an in-flight index, -1 when it is not a member. */
   positionOf(index: number): number {
     return (this.#positionByIndex[index] ?? 0) - 1;
@@ -214,6 +257,12 @@ export class CandidateTable implements CandidateColumns {
   sentSinceReport(position: number): number {
     const now = this.#history.requestsNow(this.index[position]!);
     return Math.max(0, now - this.ledgerAtReport[position]!);
+  }
+
+  /** One number of the position's newest report by its place in `metric`; NaN = unknown. */
+  reportedNumber(position: number, number: number): number {
+    const slot = this.#slots[position]!;
+    return slot < 0 ? Number.NaN : this.#source.numberOf(slot, number);
   }
 
   /** Makes every part abstain from an endpoint whose numbers are no longer to be believed. */
@@ -244,6 +293,7 @@ export class CandidateTable implements CandidateColumns {
     this.runningRequests[position] = running;
     this.waitingRequests[position] = waiting;
     this.ledgerAtReport[position] = ledger;
+    this.fullBatch[position] = learnBatch(this.fullBatch[position]!, running, waiting);
     const unseenWaiting = Math.min(unseen, zeroIfUnknown(waiting));
     const usage = source.numberOf(slot, metric.kvCacheUsageRatio);
     this.unseenRequests[position] = unseen;
@@ -261,6 +311,7 @@ export class CandidateTable implements CandidateColumns {
       this.index[position]!,
       source.numberOf(slot, metric.prefixCacheHitsTotal),
       source.numberOf(slot, metric.prefixCacheQueriesTotal),
+      waiting > 0,
     );
     this.loraSlotsMax[position] = source.numberOf(slot, metric.loraSlotsMax);
     this.interTokenMs[position] = this.#speed.observe(

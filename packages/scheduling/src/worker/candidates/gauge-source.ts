@@ -24,6 +24,8 @@ export interface GaugeSource {
   measuredAtMs(slot: number): number;
   /** Whether the slot's report states the address at `words[at…at+3]`, 16 bytes as on the wire. */
   isAt(slot: number, words: Int32Array, at: number): boolean;
+  /** Why the latest scrape gave no numbers, one of `reason`. */
+  reason(slot: number): number;
   /** Bits of `reportFlag`. */
   flags(slot: number): number;
   attributes(slot: number): Attributes | undefined;

@@ -94,7 +94,7 @@ export class PromptMatch {
 
   /** Models, adapters and salts share no cache; the seed keeps their blocks apart. */
   #seedOf(request: RequestFacts): number {
-    const identity = request.cacheIdentity ?? '';
+    const identity = request.cacheIdentity;
     if (
       request.poolName !== this.#pool ||
       request.model !== this.#model ||

@@ -9,7 +9,7 @@
 import { InFlightField, type InFlightTable } from '../../shared/in-flight-table.ts';
 
 /** 4,096 ext_proc streams are a busy worker; this is 256 times as many, and 26 MB if used. */
-const slotsMax = 1_048_576;
+export const slotsMax = 1_048_576;
 /** Keeps a leak of bogus estimates from overflowing the table's 32-bit sums. */
 const tokensMax = 4_194_304;
 
@@ -54,14 +54,15 @@ export class Tickets {
     return this.#generations[slot]! * slotsMax + slot;
   }
 
-  /** The request's prompt is computed: it decodes from now on. */
-  firstToken(ticket: number): void {
+  /** The request's prompt is computed: it decodes from now on. `false`: it did so before. */
+  firstToken(ticket: number): boolean {
     const slot = this.#slotOf(ticket);
-    if (slot < 0 || this.#states[slot] !== state.pending) return;
+    if (slot < 0 || this.#states[slot] !== state.pending) return false;
     const endpoint = this.#endpoints[slot]!;
     this.#states[slot] = state.decoding;
     this.#inFlight.add(endpoint, InFlightField.pendingTokens, -this.#uncached[slot]!);
     this.#inFlight.add(endpoint, InFlightField.decoding, 1);
+    return true;
   }
 
   /** The request turned out to be at another endpoint: all it counts for moves there. */
@@ -139,7 +140,8 @@ function bounded(tokens: number): number {
   return tokens > 0 ? Math.min(tokensMax, Math.round(tokens)) : 0;
 }
 
-function grown(old: Int32Array<ArrayBuffer>, size: number): Int32Array<ArrayBuffer> {
+/** A larger copy of a column. */
+export function grown(old: Int32Array<ArrayBuffer>, size: number): Int32Array<ArrayBuffer> {
   const next = new Int32Array(size);
   next.set(old);
   return next;

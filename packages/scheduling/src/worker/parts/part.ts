@@ -23,6 +23,8 @@ import type { RequestMeans } from '../candidates/request-means.ts';
 export interface PickContext {
   readonly request: RequestFacts;
   readonly nowMs: number;
+  /** The choice is for a further endpoint of a request that has its first: nothing is sent there. */
+  readonly isFallback: boolean;
   /** Columns by candidate position. */
   readonly table: CandidateTable;
   /** In-flight numbers by `table.index[position]`. */

@@ -13,7 +13,7 @@ import { notSaturatedFilter } from '../parts/filter/not-saturated.ts';
 import { subsetFilter } from '../parts/filter/subset.ts';
 import type { Choice, Filter, Scorer, Strategy } from '../parts/part.ts';
 import { maxScorePick } from '../parts/pick/max-score.ts';
-import { powerOfTwoPick } from '../parts/pick/power-of-two.ts';
+import { powerOfTwoPick, powerOfTwoStrategy } from '../parts/pick/power-of-two.ts';
 import { randomPick } from '../parts/pick/random.ts';
 import { sampledMinimumPick, samplesDefault } from '../parts/pick/sampled-minimum.ts';
 import { weightedRandomPick } from '../parts/pick/weighted-random.ts';
@@ -30,9 +30,7 @@ import { leastKvCacheStrategy } from '../parts/strategy/least-kv-cache.ts';
 import { leastLoadStrategy } from '../parts/strategy/least-load.ts';
 import { leastRequestStrategy } from '../parts/strategy/least-request.ts';
 import { loraAffinityStrategy } from '../parts/strategy/lora-affinity.ts';
-import { powerOfTwoStrategy } from '../parts/strategy/power-of-two.ts';
 import { prefixCacheStrategy } from '../parts/strategy/prefix-cache.ts';
-import { randomStrategy } from '../parts/strategy/random.ts';
 import { roundRobinStrategy } from '../parts/strategy/round-robin.ts';
 import { sessionAffinityStrategy } from '../parts/strategy/session-affinity.ts';
 
@@ -117,7 +115,7 @@ export const picks: Readonly<Record<string, Kind<Choice>>> = {
 };
 
 export const strategies: Readonly<Record<string, Kind<Strategy>>> = {
-  random: kind(none, randomStrategy),
+  random: kind(none, randomPick),
   'round-robin': kind(none, roundRobinStrategy),
   'power-of-two': kind(none, powerOfTwoStrategy),
   'least-request': kind(none, leastRequestStrategy),

@@ -6,7 +6,7 @@ import {
   type Rig,
   tally,
 } from '../../../fixture/scheduler-rig.ts';
-import type { Pick, RequestFacts } from '../../../scheduler.ts';
+import type { PickResult, RequestFacts } from '../../../scheduler.ts';
 import { InFlightField } from '../../../shared/in-flight-table.ts';
 import { remoteHeader } from '../../../shared/remote-words.ts';
 
@@ -33,7 +33,7 @@ function report(rig: Rig, index: number, numbers: object = {}): void {
 }
 
 /** Picks for a request that ends at once, so that nothing stays in flight. */
-function passBy(rig: Rig, facts: Partial<RequestFacts> = { promptTokens: 500 }): Pick {
+function passBy(rig: Rig, facts: Partial<RequestFacts> = { promptTokens: 500 }): PickResult {
   const pick = rig.pick(facts);
   rig.scheduler.release(pick.ticket, { outputTokens: 10, aborted: false });
   return pick;
@@ -148,6 +148,21 @@ describe('expected-work', () => {
       return passBy(rig, facts).endpoint!.index;
     });
     expect(new Set(later).size).toBe(2);
+  });
+
+  it('charges the endpoint that was picked, not those named as fallbacks', async () => {
+    const config = 'default: { strategy: expected-work, fallbacks: 2 }';
+    const rig = await createRig({ config, endpoints: endpointsOf(3), nowMs });
+    const words = new Int32Array(rig.memory.remote);
+    words[remoteHeader.replicas] = 2;
+    words[remoteHeader.shareDelayMs] = 20;
+    for (let round = 0; round < 10; round++) {
+      const atMs = nowMs + 100 * round;
+      // Without an id, as from a gateway that sets none.
+      const facts = { requestId: '', promptTokens: 500, nowMs: atMs };
+      const three = [1, 2, 3].map(() => passBy(rig, facts).endpoint!.index);
+      expect(new Set(three).size).toBe(3);
+    }
   });
 
   it('keeps a long prompt away from where many requests decode', async () => {

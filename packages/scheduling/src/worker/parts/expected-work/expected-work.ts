@@ -63,7 +63,6 @@ export class ExpectedWork implements Strategy {
   #slots = new Int32Array(64);
   #matched = new Float64Array(64);
   #compared = 0;
-  #requestId = '';
 
   constructor(parameters: ExpectedWorkParameters = expectedWorkParameters) {
     this.#p = parameters;
@@ -161,11 +160,8 @@ export class ExpectedWork implements Strategy {
     this.#slots[this.#compared++] = slot;
   }
 
-  /** The choice will be sent there; later choices for the same request are fallbacks. */
   #noteSend(context: PickContext, position: number, matched: number): void {
-    const { requestId } = context.request;
-    if (requestId !== '' && requestId === this.#requestId) return;
-    this.#requestId = requestId;
+    if (context.isFallback) return;
     const index = context.table.index[position]!;
     this.#recent.add(index, Math.max(1, promptTokens(context) - matched), context.nowMs);
   }

@@ -1,11 +1,13 @@
 /**
- * What the picker keeps of an InferencePool (inference.networking.k8s.io/v1).
+ * What is kept of an InferencePool (inference.networking.k8s.io/v1): the one projection, for the
+ * picker that serves a pool and the injector that looks for the pods it will select.
  *
  * The CRD's schema has checked most of it; a pool that got past an older schema is kept with
  * what is usable, and `faults` says what is not, so that the operator reads it where the
  * endpoints are missed.
  */
-import type { KubeObject, Resource } from '@leadsman/kube';
+
+import type { KubeObject, Resource } from './object.ts';
 
 export const inferencePools: Resource = {
   group: 'inference.networking.k8s.io',
