@@ -36,6 +36,7 @@ import type { Registry } from 'prom-client';
 import { registerPickerMetrics } from './admin/metrics.ts';
 import { addPickerRoutes } from './admin/routes.ts';
 import { SilentPorts } from './admin/silent-ports.ts';
+import { SlowReports } from './admin/slow-reports.ts';
 import type { PickerConfig } from './config/picker-config.ts';
 import { feedOf } from './feed.ts';
 import { openMembership } from './open-membership.ts';
@@ -69,8 +70,8 @@ export interface RunningPicker {
 
 /** How often readiness is looked at and told to workers and health services, ms. */
 const readinessIntervalMs = 50;
-/** Between two looks for ports that never answered. */
-const silentIntervalMs = 5_000;
+/** Between two looks at what is wrong with the members of pools. */
+const poolsIntervalMs = 5_000;
 
 /**
  * Starts everything. Rejects when an address, a certificate or a strategy cannot be used; then
@@ -220,8 +221,15 @@ async function start(
   const admin = createAdmin({ registry, logger, ready: () => readiness.missing() });
   const picks = new Uint32Array(shared.picks);
   const silentPorts = new SilentPorts(new ViewReader(shared.view), logger);
-  const silentTimer = setInterval(() => silentPorts.look(pools.status()), silentIntervalMs);
-  teardown.add(async () => clearInterval(silentTimer));
+  const slowReports = new SlowReports(new ViewReader(shared.view), logger, (pool) => {
+    return (hub.config.pools[pool] ?? hub.config.default).staleAfterMs;
+  });
+  const poolsTimer = setInterval(() => {
+    const status = pools.status();
+    silentPorts.look(status);
+    slowReports.look(status);
+  }, poolsIntervalMs);
+  teardown.add(async () => clearInterval(poolsTimer));
   addPickerRoutes(admin, {
     pools: () => pools.status(),
     membership: () => membership.state?.(),
@@ -240,6 +248,7 @@ async function start(
     counters: countersOf(shared),
     pools: () => pools.status(),
     inFlight: requests,
+    slowReports: (pool) => slowReports.of(pool),
     workers,
     endpointsDropped: () => index.dropped,
     collector,

@@ -12,6 +12,8 @@ export interface PickerNumbers {
   counters: readonly Counters[];
   pools: () => PoolStatus[];
   inFlight: (index: number) => number;
+  /** Members that are scraped less often than their numbers are trusted. */
+  slowReports: (pool: PoolStatus) => number;
   workers: {
     readonly running: number;
     readonly restarts: number;
@@ -78,6 +80,8 @@ export function registerPickerMetrics(registry: Registry, numbers: PickerNumbers
       return pool.endpoints.length;
     },
   );
+  const slowText = 'Members that are scraped less often than their numbers are trusted.';
+  perPool(registry, 'leadsman_picker_pool_slow_reports', slowText, numbers, numbers.slowReports);
   const inFlightText = 'Requests of this picker that have not ended.';
   perPool(registry, 'leadsman_picker_pool_in_flight', inFlightText, numbers, (pool) => {
     let sum = 0;

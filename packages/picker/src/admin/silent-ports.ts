@@ -8,6 +8,7 @@ import type { ViewReader } from '@leadsman/view/reader';
 import { isLoadKnown } from '@leadsman/view/trust';
 import { metric, reason } from '@leadsman/wire';
 import type { PoolStatus } from '../pool/pool-registry.ts';
+import { SaidByPool } from './said-by-pool.ts';
 
 /** Destinations that are named; the number of all is told beside them. */
 export const namedMax = 32;
@@ -21,8 +22,7 @@ export interface SilentList {
 export class SilentPorts {
   readonly #reader: ViewReader;
   readonly #logger: Logger;
-  /** What was said of each pool. */
-  readonly #said = new Map<string, string>();
+  readonly #said = new SaidByPool();
 
   /** `reader` must not be refreshed by anybody else meanwhile. */
   constructor(reader: ViewReader, logger: Logger) {
@@ -46,10 +46,8 @@ export class SilentPorts {
   look(pools: readonly PoolStatus[]): void {
     for (const pool of pools) {
       const silent = this.of(pool);
-      const text = `${silent.count} ${silent.destinations.join()}`;
-      const before = this.#said.get(pool.pool) ?? '0 ';
-      if (text === before) continue;
-      this.#said.set(pool.pool, text);
+      const text = silent.count === 0 ? '' : `${silent.count} ${silent.destinations.join()}`;
+      if (!this.#said.isNews(pool.pool, text)) continue;
       if (silent.count === 0) this.#logger.info({ pool: pool.pool }, 'all ports have answered');
       else {
         this.#logger.warn(
@@ -58,9 +56,7 @@ export class SilentPorts {
         );
       }
     }
-    for (const name of this.#said.keys()) {
-      if (!pools.some(({ pool }) => pool === name)) this.#said.delete(name);
-    }
+    this.#said.keepOnly(pools);
   }
 
   #neverAnswered(slot: number): boolean {

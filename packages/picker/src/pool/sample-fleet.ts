@@ -22,6 +22,7 @@ export interface SampleReport {
   runningRequests?: number;
   waitingRequests?: number;
   kvCacheUsageRatio?: number;
+  scrapeIntervalMs?: number;
   /** Default: ok. */
   reason?: number;
 }
@@ -46,6 +47,7 @@ export class SampleFleet {
       const metrics = new Float64Array(metricsCount).fill(Number.NaN);
       metrics[metric.runningRequests] = report.runningRequests ?? Number.NaN;
       metrics[metric.waitingRequests] = report.waitingRequests ?? Number.NaN;
+      metrics[metric.scrapeIntervalMs] = report.scrapeIntervalMs ?? Number.NaN;
       metrics[metric.kvCacheUsageRatio] = report.kvCacheUsageRatio ?? Number.NaN;
       const value = {
         podKey: podKeyFromUid(report.uid),
