@@ -183,7 +183,6 @@ describe('expected-work', () => {
     const rig = await rigOf(2);
     rig.inFlight.add(0, InFlightField.requests, 40);
     rig.inFlight.add(0, InFlightField.decoding, 40);
-    rig.inFlight.add(1, InFlightField.requests, 5);
     rig.inFlight.add(1, InFlightField.pendingTokens, 10_000);
     expect(passBy(rig, { promptTokens: 500 }).endpoint!.index).toBe(0);
     expect(passBy(rig, { promptTokens: 30_000 }).endpoint!.index).toBe(1);

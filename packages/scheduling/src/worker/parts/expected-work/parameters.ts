@@ -49,7 +49,7 @@ export const expectedWorkParameters: ExpectedWorkParameters = {
   ownWeight: 2,
   waitingWeight: 1,
   decodingTokens: 50,
-  stallWeight: 0.5,
+  stallWeight: 0.2,
   decodeWeight: 0.2,
   // Of a mid-sized model: 20 µs a sequence and 40 ns a token of context, 50 µs to compute a token.
   sequenceStepTokens: 0.4,
