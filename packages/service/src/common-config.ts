@@ -1,5 +1,5 @@
 /** Options that several processes share, so that one name means one thing in all of them. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { logLevels } from './log.ts';
 
 const port = z.number().int().min(0).max(65_535);

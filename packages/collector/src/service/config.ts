@@ -2,7 +2,7 @@
 import { adminOptions, callerOptions, listenerProblem, natsOptions } from '@leadsman/service';
 import { slotsLimit } from '@leadsman/view/layout';
 import { staleAfterMsDefault } from '@leadsman/view/trust';
-import { z } from 'zod';
+import * as z from 'zod';
 import { expireAfterMsDefault } from '../ingest/fleet.ts';
 
 const milliseconds = (least: number, most: number) => z.number().int().min(least).max(most);

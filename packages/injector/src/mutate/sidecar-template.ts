@@ -2,7 +2,7 @@
  * How sidecars look in this cluster: the same for all of them, from the chart's ConfigMap or from
  * a file given to `leadsman inject`. What differs from pod to pod comes from its annotations.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 const quantity = z.string().regex(/^\d+(\.\d+)?(m|k|Ki|Mi|Gi|M|G)?$/, 'not a quantity');
 /** Others would be refused with the pod: a sidecar has neither devices nor huge pages. */

@@ -9,7 +9,7 @@ import {
   podIdentityOptions,
 } from '@leadsman/service';
 import { Network, WireError } from '@leadsman/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const port = z.number().int().min(0).max(65_535);
 const milliseconds = (least: number, most: number) => z.number().int().min(least).max(most);
