@@ -6,11 +6,16 @@
  * broker helps nobody. `/readyz` states the reason when it is not ready.
  */
 import fastify, { type FastifyInstance } from 'fastify';
-import type { Registry } from 'prom-client';
 import type { Logger } from './log.ts';
 
+/** What of a prom-client registry is used. */
+export interface MetricsPage {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
 export interface AdminOptions {
-  registry: Registry;
+  registry: MetricsPage;
   logger: Logger;
   /** `undefined` when ready, else one line that says what is missing. */
   ready: () => string | undefined;
