@@ -1,4 +1,3 @@
-/// <reference path="./undici-parts.d.ts" />
 /**
  * Fetches the page of one target over HTTP: one request in flight, one deadline over all of it
  * (connecting, headers, body, decompression, a retry, a redirect), a cap on the bytes before and
@@ -12,9 +11,9 @@
 
 import { gunzip } from 'node:zlib';
 import { type Reason, reason } from '@leadsman/wire';
-import Client from 'undici/lib/dispatcher/client.js';
-import { type ConnectSettings, clientOptions } from './connect-options.ts';
+import type { ConnectSettings } from './connect-options.ts';
 import { failureOf, isConnectionLost, PageError, type PageResult } from './page-result.ts';
+import { type PageClient, PlainClient } from './plain-client.ts';
 import { PageBuffer, type PageResponse, ResponseCollector } from './response-collector.ts';
 import { TokenFile } from './token-file.ts';
 import { expositionContent, type WantedContent } from './wanted-content.ts';
@@ -37,7 +36,7 @@ export class PageFetcher {
   readonly #wanted: WantedContent;
   readonly #token: TokenFile | undefined;
   readonly #buffer = new PageBuffer();
-  #client: Client | undefined;
+  #client: PageClient | undefined;
   /** Where a fetch begins, and where redirects led to since. */
   #basePath: string;
   #path: string;
@@ -102,7 +101,11 @@ export class PageFetcher {
     let redirected = false;
     let renewedToken = false;
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-      const response = await this.#request();
+      this.#client ??=
+        this.#url.protocol === 'http:'
+          ? new PlainClient(this.#url, this.#settings)
+          : await this.#openTls();
+      const response = await this.#request(this.#client);
       if (response instanceof Error) {
         if (lostConnection || !isConnectionLost(response)) throw response;
         lostConnection = true;
@@ -128,13 +131,18 @@ export class PageFetcher {
     throw new PageError(reason.connect, 'too many attempts');
   }
 
+  async #openTls(): Promise<PageClient> {
+    // A process that scrapes by plain text does without it.
+    const loading = import('./tls-client.ts');
+    const given = new Promise<never>((_, reject) => {
+      this.#abandon = reject;
+    });
+    const { TlsClient } = await Promise.race([loading, given]);
+    return new TlsClient(this.#url, this.#settings, this.#settings.timeoutMs);
+  }
+
   /** One request. An error after the response began is thrown, one before it is returned. */
-  #request(): Promise<PageResponse | Error> {
-    this.#client ??= new Client(
-      this.#url.origin,
-      clientOptions(this.#settings, this.#settings.timeoutMs),
-    );
-    const client = this.#client;
+  #request(client: PageClient): Promise<PageResponse | Error> {
     return new Promise((resolve, reject) => {
       const limits = { bytesMax: this.#settings.bytesMax, wanted: this.#wanted };
       const collector = new ResponseCollector(this.#buffer, limits, (outcome) => {
@@ -149,7 +157,7 @@ export class PageFetcher {
         'accept-encoding': 'identity',
       };
       if (token !== undefined) headers.authorization = `Bearer ${token}`;
-      client.dispatch({ method: 'GET', path: this.#path, headers }, collector);
+      client.get(this.#path, headers, collector);
     });
   }
 
@@ -190,7 +198,7 @@ export class PageFetcher {
     const abandon = this.#abandon;
     this.#abandon = undefined;
     abandon?.(error);
-    client?.destroy(error).catch(() => {});
+    client?.destroy(error);
   }
 }
 
