@@ -5,7 +5,7 @@
  * every one.
  */
 
-/** The few calls of a pino logger that are made here. */
+/** The few calls of a logger that are made here. */
 export interface NoticeLogger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
