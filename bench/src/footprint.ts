@@ -27,8 +27,13 @@ export const about = 'memory and CPU of one sidecar, and of an agent with 16 sid
 const sidecars = 16;
 const reportsPerS = 20;
 
-/** As deploy/images starts a sidecar: a heap of 20 MB does not need room to grow to gigabytes. */
-export const sidecarNodeFlags = ['--max-semi-space-size=1', '--max-old-space-size=64'];
+/** As deploy/images starts a sidecar. */
+export const sidecarNodeFlags = [
+  '--max-semi-space-size=1',
+  '--max-old-space-size=64',
+  '--single-threaded',
+];
+const sidecarEnv = { MALLOC_ARENA_MAX: '1' };
 
 export async function run(options: BenchOptions): Promise<Record<string, unknown>> {
   const cleanUps: CleanUps = [];
@@ -91,17 +96,23 @@ async function sidecarUse(
   const page = await (await fetch(url)).arrayBuffer();
   // An agent without a way onward would answer 503; this one only takes reports in.
   const agent = await launchAgent(folder, cleanUps);
-  const sidecar = await launchBundled(folder, 'sidecar', sidecarNodeFlags, {
-    targets: `8000=${url}`,
-    agentUrl: `http://${agent.address}`,
-    exporterMode: 'node',
-    adminHost: '127.0.0.1',
-    adminPort: 0,
-    podUid: 'bench-0',
-    podIp: '127.0.0.1',
-    // The simulated engine is idle; a busy one is not scraped more slowly.
-    idleIntervalMs: 50,
-  });
+  const sidecar = await launchBundled(
+    folder,
+    'sidecar',
+    sidecarNodeFlags,
+    {
+      targets: `8000=${url}`,
+      agentUrl: `http://${agent.address}`,
+      exporterMode: 'node',
+      adminHost: '127.0.0.1',
+      adminPort: 0,
+      podUid: 'bench-0',
+      podIp: '127.0.0.1',
+      // The simulated engine is idle; a busy one is not scraped more slowly.
+      idleIntervalMs: 50,
+    },
+    sidecarEnv,
+  );
   cleanUps.push(() => sidecar.stop());
   const scrapes = () => counterOf(sidecar.address, 'leadsman_sidecar_scrapes_total{outcome="ok"}');
   const use = await observe(sidecar.pid, window, async () => {});

@@ -7,8 +7,8 @@
  *
  * Lines are written at once, in order: the last one before an end is the one that tells why. Where
  * whoever reads them is slow, up to {@link heldBytesMax} wait for the next line; what is beyond is
- * dropped, and the next line that is written says how many were. A library for this is 7 MB in every
- * process.
+ * dropped, and the next line that is written says how many were. A library brings threads and
+ * transports for this, which nothing here uses.
  */
 import { writeSync } from 'node:fs';
 
