@@ -27,8 +27,15 @@ export const counterNames = [
   'refused_unknown_pool',
   'refused_deadline',
   'refused_error',
+  'refused_draining',
   'served_as_picked',
   'served_elsewhere',
+  /** By a member of another pool of ours: the gateway asked for the wrong pool. */
+  'served_by_other_pool',
+  /** Errors that the gateway made itself after the pick. */
+  'gateway_answers',
+  /** Picks whose endpoint the gateway could not reach. */
+  'upstream_failures',
   'unexpected_messages',
   'repeated_body_ends',
   'malformed_messages',

@@ -66,6 +66,17 @@ export class Notices {
     if (times > 0) this.#logger?.error({ err: error, place, times }, 'fault in an exchange');
   }
 
+  /** A request picked for in `asked` went to a member of `served`: both behind one route? */
+  servedByOtherPool(asked: string, served: string, gateway: NoticePeer): void {
+    const times = this.#due('served_by_other_pool');
+    if (times === 0) return;
+    this.#logger?.warn(
+      { asked, served, peer: gateway.peer, times },
+      'a gateway asked for one pool and sent the request to another: its route may have several ' +
+        'pools and ask for the first of them only',
+    );
+  }
+
   /** A response came: the gateway does show them. */
   responded(): void {
     this.#responsesMissing = 0;

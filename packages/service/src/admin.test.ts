@@ -35,6 +35,13 @@ describe('createAdmin', () => {
     expect(reply.body).toMatch(/^things_total 3$/m);
   });
 
+  it('says its version with every answer, also where there is no page', async () => {
+    for (const url of ['/healthz', '/metrics', '/nowhere']) {
+      const { headers } = await server.inject(url);
+      expect(headers['x-leadsman-version'], url).toMatch(/^\d+\.\d+\.\d+$/);
+    }
+  });
+
   it('answers a fault as JSON, with the code of the fault', async () => {
     server.get('/broken', () => {
       throw new Error('on purpose');

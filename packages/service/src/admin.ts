@@ -3,10 +3,12 @@
  * `/readyz`. A process adds its own routes before it listens.
  *
  * `/healthz` answers as long as the event loop turns: restarting a process that waits for a
- * broker helps nobody. `/readyz` states the reason when it is not ready.
+ * broker helps nobody. `/readyz` states the reason when it is not ready. Each answer says in a
+ * header which version gave it.
  */
 import fastify, { type FastifyInstance } from 'fastify';
 import type { Logger } from './log.ts';
+import { buildVersion, versionHeader } from './version.ts';
 
 /** What of a prom-client registry is used. */
 export interface MetricsPage {
@@ -34,6 +36,10 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     forceCloseConnections: true,
     // Probes and scrapes come several times a second: their lines would bury all others.
     logger: false,
+  });
+  server.addHook('onRequest', (_, reply, done) => {
+    reply.header(versionHeader, buildVersion);
+    done();
   });
   server.setErrorHandler((error: Error & { statusCode?: number; code?: string }, _, reply) => {
     const status = error.statusCode ?? 500;

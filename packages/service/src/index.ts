@@ -11,3 +11,4 @@ export * from './log.ts';
 export * from './monotonic.ts';
 export * from './read-counters.ts';
 export * from './stall-guard.ts';
+export * from './version.ts';

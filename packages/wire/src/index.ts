@@ -1,7 +1,7 @@
 export * from './address.ts';
 export * from './attributes.ts';
 export * from './error.ts';
-export { type FrameKind, frameKind, recordType, senderIdBytes } from './frame.ts';
+export { type FrameKind, frameKind, frameVersion, recordType, senderIdBytes } from './frame.ts';
 export * from './frame-reader.ts';
 export * from './frame-writer.ts';
 export { decodeGone, encodeGone, type Gone } from './gone.ts';

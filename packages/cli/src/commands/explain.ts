@@ -15,14 +15,13 @@ import {
 } from '@leadsman/scrape';
 import { readCustomMapping } from '@leadsman/scrape/custom';
 import { reasonName } from '@leadsman/wire';
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
+import { positive } from '../ask/option-values.ts';
+import { type CommandIo, exitCode } from '../io/command-io.ts';
 import { explanationJson, explanationText, type Found } from './explain-text.ts';
+import { measureWays, type Ways } from './explain-ways.ts';
 
-export interface ExplainIo {
-  write(text: string): void;
-  warn(text: string): void;
-  /** Ends the command with this code: 1 when the page gives no numbers. */
-  setExitCode(code: number): void;
+export interface ExplainIo extends CommandIo {
   nowMs(): number;
 }
 
@@ -53,7 +52,7 @@ export function explainCommand(io: ExplainIo): Command {
       if (explanation === undefined) return;
       const text = options.json ? explanationJson(explanation) : explanationText(explanation);
       io.write(text);
-      if (explanation.outcome !== 'ok') io.setExitCode(1);
+      if (explanation.outcome !== 'ok') io.setExitCode(exitCode.bad);
     });
 }
 
@@ -66,7 +65,7 @@ async function explain(
   const reader = new PageReader(custom);
   if (options.engine !== 'auto' && reader.profile(options.engine) === undefined) {
     io.warn(`unknown engine "${options.engine}"; there are: ${reader.engineNames.join(', ')}\n`);
-    io.setExitCode(2);
+    io.setExitCode(exitCode.usage);
     return undefined;
   }
   const bytes = await load(page, options, io);
@@ -79,13 +78,15 @@ async function explain(
     // As a sidecar does: only after a good page.
     const ask = isUrl(page) && explanation.outcome === 'ok';
     const version = ask ? await readVersion(page, options, io, pages) : undefined;
-    return { ...explanation, version, found: wanted === undefined };
+    const ways = ask ? await findWays(page, options, io, { reader, engine }) : undefined;
+    return { ...explanation, version, ways, found: wanted === undefined };
   }
   const isPage = explanation.outcome === 'no_series';
   const near = isPage ? reader.near(bytes) : [];
   const detail = isPage ? whyUnknown(near, reader.engineNames) : explanation.detail;
   const unknown = { engine: 'unknown', title: 'unknown', version: undefined, found: false };
-  return { ...explanation, ...unknown, detail, near };
+  const ways = undefined;
+  return { ...explanation, ...unknown, ways, detail, near };
 }
 
 function readVersion(
@@ -95,6 +96,15 @@ function readVersion(
   pages: readonly VersionPage[],
 ): Promise<VersionOutcome> {
   return new VersionReader(settingsOf(url, options), io.nowMs).read(pages);
+}
+
+function findWays(
+  url: string,
+  options: ExplainOptions,
+  io: ExplainIo,
+  as: { reader: PageReader; engine: string },
+): Promise<Ways> {
+  return measureWays(settingsOf(url, options), { ...as, nowMs: io.nowMs });
 }
 
 function whyUnknown(near: readonly NearEngine[], known: readonly string[]): string {
@@ -112,7 +122,7 @@ async function load(
       return await readFile(page === '-' ? '/dev/stdin' : page);
     } catch (error) {
       io.warn(`${(error as Error).message}\n`);
-      io.setExitCode(2);
+      io.setExitCode(exitCode.usage);
       return undefined;
     }
   }
@@ -123,7 +133,7 @@ async function load(
   const outcome = reasonName(result.reason);
   if (options.json) io.write(`${JSON.stringify({ outcome, detail: result.detail })}\n`);
   else io.warn(`${outcome}: ${result.detail}\n`);
-  io.setExitCode(1);
+  io.setExitCode(exitCode.bad);
   return undefined;
 }
 
@@ -141,10 +151,4 @@ function settingsOf(url: string, options: ExplainOptions): FetchSettings {
     tlsCaFile: '',
     tlsVerify: options.insecure !== true,
   };
-}
-
-function positive(text: string): number {
-  const number = Number(text);
-  if (!Number.isInteger(number) || number < 1) throw new InvalidArgumentError('not a number ≥ 1');
-  return number;
 }

@@ -2,14 +2,14 @@
 import { readFile } from 'node:fs/promises';
 import { text as readStream } from 'node:stream/consumers';
 import { readSidecarTemplate } from '@leadsman/injector';
+import { buildVersion } from '@leadsman/service/version';
 import { Command } from 'commander';
 import { parse } from 'yaml';
+import type { CommandIo } from '../io/command-io.ts';
 import { injectManifest } from './inject-manifest.ts';
 
-export interface InjectIo {
+export interface InjectIo extends Pick<CommandIo, 'write' | 'warn'> {
   readonly stdin: NodeJS.ReadableStream;
-  readonly write: (text: string) => void;
-  readonly warn: (text: string) => void;
 }
 
 interface Flags {
@@ -18,10 +18,11 @@ interface Flags {
   readonly image?: string;
   readonly natsUrl?: string;
   readonly replace: boolean;
+  readonly json?: true;
 }
 
 /** The image of this version, unless a flag or a template names another. */
-const imageDefault = 'leadsman/leadsman:0.1.0';
+const imageDefault = `leadsman/leadsman:${buildVersion}`;
 
 /** The subcommand; the caller adds it to its program. */
 export function injectCommand(io: InjectIo): Command {
@@ -32,19 +33,23 @@ export function injectCommand(io: InjectIo): Command {
     .option('--image <image>', `image of the sidecar (default ${imageDefault})`)
     .option('--nats-url <urls>', 'NATS servers of the sidecar, comma list')
     .option('--replace', 'take out a sidecar that is there and add it anew', false)
+    .option('--json', 'the manifests and what was done to each as one JSON object')
     .action(async (flags: Flags) => {
       const template = await templateOf(flags);
       const texts: string[] = [];
+      const done: object[] = [];
       for (const file of flags.file) {
         const source = file === '-' ? await readStream(io.stdin) : await readFile(file, 'utf8');
         const { text, reports } = injectManifest(source, { template, replace: flags.replace });
         texts.push(text);
         for (const { subject, outcome, notes } of reports) {
-          io.warn(`${file}: ${subject}: ${[outcome, ...notes].join('; ')}\n`);
+          done.push({ file, subject, outcome, notes });
+          if (!flags.json) io.warn(`${file}: ${subject}: ${[outcome, ...notes].join('; ')}\n`);
         }
         if (reports.length === 0) io.warn(`${file}: nothing here makes pods\n`);
       }
-      io.write(texts.reduce(joinDocuments, ''));
+      const manifest = texts.reduce(joinDocuments, '');
+      io.write(flags.json ? `${JSON.stringify({ manifest, reports: done })}\n` : manifest);
     });
 }
 

@@ -1,6 +1,6 @@
 /** What all exchanges of one worker share: parts, options, and objects reused per message. */
 
-import { emptyPick, type Pick, type Scheduler } from '@leadsman/scheduling/scheduler';
+import { emptyPick, type PickResult, type Scheduler } from '@leadsman/scheduling/scheduler';
 import type { BodyMode } from '../body-mode.ts';
 import type { ByteBudget } from '../byte-budget.ts';
 import type { Counters } from '../counters.ts';
@@ -60,7 +60,7 @@ export class ExchangeContext {
   readonly waiting = new Set<Waiting>();
   readonly replies = new PickReplies();
   readonly decoded = new ProcessingRequest();
-  readonly pick: Pick = emptyPick();
+  readonly pick: PickResult = emptyPick();
   readonly facts = new ReusedFacts();
 
   constructor(parts: ExchangeParts) {

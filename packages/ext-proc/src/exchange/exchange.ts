@@ -14,7 +14,7 @@
  * | both halves ended       | the call is ended well, so that the gateway need not reset it      |
  * | closed, in any state    | the reservation is given back, exactly once                        |
  */
-import { BodyMode, bodyModeOf } from '../body-mode.ts';
+import { bodyModeOf } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
 import { Part, type ProcessingRequest } from '../protobuf/processing-request.ts';
 import { ProtobufError } from '../protobuf/reader.ts';
@@ -112,7 +112,7 @@ export class Exchange implements ExchangeHandler {
       counters.add(Counter.exchanges_headers_unseen);
       notices.misconfigured('request_header_mode', this.#stream);
     }
-    if (this.#response.mode === BodyMode.none) {
+    if (!this.#response.mode.showsBody) {
       counters.add(Counter.exchanges_responses_unseen);
       notices.misconfigured('response_body_mode', this.#stream);
     }

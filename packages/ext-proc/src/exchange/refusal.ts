@@ -3,17 +3,18 @@
  * that is what clients of these engines parse; the reason is in a header too, for people and logs.
  */
 
+import type { WaitOutcome } from '@leadsman/scheduling/scheduler';
 import { Counter } from '../counters.ts';
+import { header } from '../headers.ts';
 import type { HeaderToSet, Refusal } from '../protobuf/processing-response.ts';
 import { GrpcStatus } from '../transport/stream.ts';
-
-export const reasonHeader = 'x-leadsman-reason';
 
 export type RefusalKind =
   | 'bad_request'
   | 'too_large'
   | 'shed'
   | 'no_endpoint'
+  | 'draining'
   | 'unknown_pool'
   | 'deadline'
   | 'error';
@@ -55,6 +56,13 @@ const kinds: Readonly<Record<RefusalKind, Kind>> = {
     message: 'No model server is available for this request.',
     counter: Counter.refused_no_endpoint,
   },
+  draining: {
+    httpStatus: 503,
+    grpcStatus: GrpcStatus.unavailable,
+    type: 'service_unavailable_error',
+    message: 'This picker is going out of service; try again.',
+    counter: Counter.refused_draining,
+  },
   unknown_pool: {
     httpStatus: 503,
     grpcStatus: GrpcStatus.unavailable,
@@ -82,6 +90,28 @@ export function counterOf(kind: RefusalKind): number {
   return kinds[kind].counter;
 }
 
+/** What a wait that ended so is answered with. */
+export function kindOfOutcome(outcome: Exclude<WaitOutcome, 'dispatched'>): RefusalKind {
+  switch (outcome) {
+    case 'rejected-saturated':
+    case 'rejected-ttl-expired':
+      return 'shed';
+    case 'rejected-no-endpoints':
+      return 'no_endpoint';
+    case 'draining':
+      return 'draining';
+    case 'cancelled':
+      return 'error';
+  }
+}
+
+/** `undefined`: others have no word for it. */
+function droppedReason(kind: RefusalKind, reason: string): string | undefined {
+  if (reason === 'rejected-ttl-expired') return reason;
+  if (kind === 'shed') return 'rejected-saturated';
+  return kind === 'no_endpoint' ? 'rejected-no-endpoints' : undefined;
+}
+
 /** `reason` is of low cardinality; `retryAfterS` of 0 sends no `retry-after`. */
 export function refusalOf(
   kind: RefusalKind,
@@ -93,8 +123,10 @@ export function refusalOf(
   const code = reason === '' ? kind : reason;
   const headers: HeaderToSet[] = [
     ['content-type', 'application/json'],
-    [reasonHeader, code],
+    [header.reason, code],
   ];
+  const dropped = droppedReason(kind, reason);
+  if (dropped !== undefined) headers.push([header.droppedReason, dropped]);
   if (retryAfterS > 0) headers.push(['retry-after', String(Math.ceil(retryAfterS))]);
   return {
     httpStatus,

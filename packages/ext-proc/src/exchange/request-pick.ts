@@ -2,7 +2,9 @@
  * The pick of one request: what its headers say that matters for it, and the pick itself, made once
  * when the request half decides that it is time.
  */
+import type { Wait, Waiter } from '@leadsman/scheduling/scheduler';
 import { Counter } from '../counters.ts';
+import { header } from '../headers.ts';
 import { poolMetadata } from '../pool-selector.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import type { ProcessingRequest } from '../protobuf/processing-request.ts';
@@ -10,7 +12,7 @@ import { computes } from '../request/inference-call.ts';
 import type { RequestFields } from '../request/request-fields.ts';
 import type { ExchangeStream } from '../transport/stream.ts';
 import type { ExchangeContext } from './context.ts';
-import { conformanceSelectionHeader, splitList, subsetHint } from './gateway-hints.ts';
+import { splitList, subsetHint } from './gateway-hints.ts';
 import { isGrpcRequest, isUpgrade } from './request-headers.ts';
 import type { Reservation } from './reservation.ts';
 
@@ -38,11 +40,11 @@ export class RequestPick {
   read(message: ProcessingRequest, stream: ExchangeStream): boolean {
     const { headers } = message;
     this.#headers = headers;
-    this.#requestId = headers?.get('x-request-id') ?? '';
+    this.#requestId = headers?.get(header.requestId) ?? '';
     this.#isGrpc = isGrpcRequest(headers);
     this.#computes =
       headers === undefined ||
-      computes(headers.get(':method'), headers.get(':path'), isUpgrade(headers));
+      computes(headers.get(header.method), headers.get(header.path), isUpgrade(headers));
     this.#subset = this.#subsetOf(message);
     const metadata = stream.metadata(poolMetadata);
     const poolName = this.#context.pools.select(metadata, stream.authority, stream.localPort);
@@ -51,21 +53,31 @@ export class RequestPick {
     return true;
   }
 
+  /** Joins a request that another stream has picked for; its destination, else undefined. */
+  join(): string | undefined {
+    return this.#reservation.join(this.#poolName, this.#requestId);
+  }
+
+  /** Asks for leave to pick with what is known of the body; see `Scheduler.admit`. */
+  admit(fields: RequestFields | undefined, heldBytes: number, waiter: Waiter): Wait | undefined {
+    const { scheduler, facts } = this.#context;
+    this.#setFacts(fields);
+    try {
+      return scheduler.admit(facts, heldBytes, waiter);
+    } finally {
+      facts.clear();
+    }
+  }
+
   /**
    * Picks, with what is known of the body, and takes the reservation. Gives the destination;
    * `undefined`: nobody was picked, and `context.pick` says why.
    */
   make(fields: RequestFields | undefined): string | undefined {
     const { scheduler, counters, pick, facts } = this.#context;
-    const joined = this.#reservation.join(this.#poolName, this.#requestId);
+    const joined = this.join();
     if (joined !== undefined) return joined;
-    facts.requestId = this.#requestId;
-    facts.poolName = this.#poolName;
-    facts.headers = this.#headers;
-    facts.subset = this.#subset;
-    facts.computes = this.#computes;
-    facts.nowMs = this.#context.nowMs();
-    facts.setFields(fields);
+    this.#setFacts(fields);
     try {
       scheduler.pick(facts, pick);
     } finally {
@@ -83,9 +95,20 @@ export class RequestPick {
     this.#subset = undefined;
   }
 
+  #setFacts(fields: RequestFields | undefined): void {
+    const { facts, nowMs } = this.#context;
+    facts.requestId = this.#requestId;
+    facts.poolName = this.#poolName;
+    facts.headers = this.#headers;
+    facts.subset = this.#subset;
+    facts.computes = this.#computes;
+    facts.nowMs = nowMs();
+    facts.setFields(fields);
+  }
+
   #subsetOf(message: ProcessingRequest): readonly string[] | undefined {
     if (this.#context.options.conformance) {
-      const selection = message.headers?.get(conformanceSelectionHeader);
+      const selection = message.headers?.get(header.conformanceSelection);
       if (selection !== undefined) return splitList(selection);
     }
     return subsetHint(message);

@@ -23,9 +23,24 @@ export interface RequestEntry {
   readonly destination: string;
   streams: number;
   responding: boolean;
+  /** Generated tokens that any of its streams has seen reported, -1 unknown. */
+  outputTokens: number;
+  /** Another worker holds it and counts it. */
+  readonly isGuest: boolean;
   /** Where other workers find it, -1 nowhere. */
   readonly slot: number;
 }
+
+const blank = {
+  key: '',
+  ticket: -1,
+  destination: '',
+  streams: 1,
+  responding: false,
+  outputTokens: -1,
+  isGuest: false,
+  slot: -1,
+};
 
 export class RequestRegistry {
   readonly #entries = new Map<string, RequestEntry>();
@@ -60,7 +75,7 @@ export class RequestRegistry {
     // Another request under the same id keeps its place: this one just cannot be joined.
     const isNew = key !== '' && !this.#entries.has(key);
     const slot = isNew ? (this.#shared?.offer(key, destination) ?? -1) : -1;
-    const entry = { key, ticket, destination, streams: 1, responding: false, slot };
+    const entry = { ...blank, key, ticket, destination, slot };
     if (isNew) this.#entries.set(key, entry);
     return entry;
   }
@@ -85,7 +100,7 @@ export class RequestRegistry {
   #guest(key: string): RequestEntry | undefined {
     const destination = this.#shared?.join(key);
     if (destination === undefined) return undefined;
-    return { key: '', ticket: -1, destination, streams: 1, responding: true, slot: -1 };
+    return { ...blank, destination, responding: true, isGuest: true };
   }
 }
 

@@ -8,6 +8,7 @@
  */
 import { constants, createGunzip, type Gunzip } from 'node:zlib';
 import { Counter, type Counters } from '../counters.ts';
+import { header } from '../headers.ts';
 import type { Notices } from '../notices.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import { RequestFields } from './request-fields.ts';
@@ -40,9 +41,9 @@ export class BodyReaders {
 
   /** A reader for a body with these headers; undefined where there are no fields to be had. */
   open(headers: HeaderList): BodyReader | undefined {
-    const type = headers.get('content-type');
+    const type = headers.get(header.contentType);
     if (type !== undefined && !type.toLowerCase().includes('json')) return undefined;
-    const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+    const encoding = headers.get(header.contentEncoding)?.trim().toLowerCase() ?? '';
     if (encoding === '' || encoding === 'identity') return new BodyReader(this, false);
     if ((encoding === 'gzip' || encoding === 'x-gzip') && this.inflating < inflatingMax) {
       return new BodyReader(this, true);

@@ -68,7 +68,8 @@ export interface ExtProcServer {
   setIdentity(identity: TlsIdentity): void;
   /**
    * Goes out of service: health says NOT_SERVING at once; for `noticeMs` everything is still
-   * served, so that gateways can notice; then peers are sent away and open calls may finish until
+   * served, so that gateways can notice; then peers are sent away, requests that wait for their
+   * turn are refused so that another replica can take them, and open calls may finish until
    * `graceMs` after the begin. Resolves when the last call has ended or been cut off.
    */
   drain(noticeMs: number, graceMs: number): Promise<void>;
@@ -196,6 +197,7 @@ export async function startExtProcServer(
       health.startDraining();
       await calls.emptyOr(noticeMs, false);
       transport.drain();
+      deps.scheduler.endWaits();
       await calls.emptyOr(Math.max(0, graceMs - noticeMs), true);
       await close();
     },

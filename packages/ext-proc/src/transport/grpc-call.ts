@@ -52,6 +52,8 @@ export class GrpcCall implements ExchangeStream {
   #gathered: Uint8Array[] = [];
   #gathering = false;
   #blocked = false;
+  /** The exchange wants no more for now. */
+  #held = false;
   #status: number = GrpcStatus.ok;
   #statusText = '';
 
@@ -130,6 +132,18 @@ export class GrpcCall implements ExchangeStream {
     this.#write(message);
   }
 
+  pause(): void {
+    if (this.#ending || this.#closed) return;
+    this.#held = true;
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    if (!this.backlogged) this.#stream.resume();
+  }
+
   end(): void {
     this.fail(GrpcStatus.ok, '');
   }
@@ -199,7 +213,7 @@ export class GrpcCall implements ExchangeStream {
       return;
     }
     this.#handler?.drained();
-    if (!this.backlogged && this.#stream.isPaused()) this.#stream.resume();
+    if (!this.backlogged && !this.#held && this.#stream.isPaused()) this.#stream.resume();
   }
 
   #finish(): void {

@@ -152,6 +152,7 @@ class Translation {
       staleAfterMs: poolDefaults.staleAfterMs,
       retryAfterS: poolDefaults.retryAfterS,
       fallbacks: this.#fallbacks,
+      flowControl: undefined,
     };
     return {
       default: pool,
