@@ -27,6 +27,8 @@ export const counterNames = [
   'refused_unknown_pool',
   'refused_deadline',
   'refused_error',
+  /** Waits for a turn that ended by their time limit, and by the picker's going out of service. */
+  'refused_waited_too_long',
   'refused_draining',
   'served_as_picked',
   'served_elsewhere',

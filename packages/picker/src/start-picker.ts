@@ -238,6 +238,7 @@ async function start(
     membership: () => membership.state?.(),
     reader: new ViewReader(shared.view),
     silentPorts: (pool) => silentPorts.of(pool),
+    waiting: (pool) => hub.totals.waiting(pool),
     inFlight: requests,
     picks: (position) => Atomics.load(picks, position),
     nowMs: monotonicMs,

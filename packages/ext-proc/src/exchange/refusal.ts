@@ -16,6 +16,7 @@ export type RefusalKind =
   | 'too_large'
   | 'shed'
   | 'no_endpoint'
+  | 'waited_too_long'
   | 'draining'
   | 'unknown_pool'
   | 'deadline'
@@ -64,6 +65,14 @@ const kinds: Readonly<Record<RefusalKind, Kind>> = {
     counter: Counter.refused_no_endpoint,
     droppedReason: 'rejected-no-endpoints',
   },
+  waited_too_long: {
+    httpStatus: 429,
+    grpcStatus: GrpcStatus.resourceExhausted,
+    type: 'rate_limit_error',
+    message: 'The model servers were busy for as long as this request may wait; try again later.',
+    counter: Counter.refused_waited_too_long,
+    droppedReason: 'rejected-ttl-expired',
+  },
   draining: {
     httpStatus: 503,
     grpcStatus: GrpcStatus.unavailable,
@@ -106,8 +115,9 @@ export function counterOf(kind: RefusalKind): number {
 export function kindOfOutcome(outcome: Exclude<WaitOutcome, 'dispatched'>): RefusalKind {
   switch (outcome) {
     case 'rejected-saturated':
-    case 'rejected-ttl-expired':
       return 'shed';
+    case 'rejected-ttl-expired':
+      return 'waited_too_long';
     case 'rejected-no-endpoints':
       return 'no_endpoint';
     case 'draining':

@@ -193,11 +193,7 @@ export class RequestSide implements Waiting, TurnTaker {
   /** No more messages will come; a pick that is still awaited goes out first. */
   halfClosed(): void {
     // A gateway that lost its client half-closes first. Nobody waits for a pick in its place.
-    if (this.#turn.awaited) {
-      this.closed();
-      this.#stream.end();
-      return;
-    }
+    if (this.#turn.awaited) this.closed();
     if (this.#state === 'deciding' || this.#waits) this.#endAfterFlush = true;
     else this.#stream.end();
   }
