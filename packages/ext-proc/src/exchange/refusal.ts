@@ -140,7 +140,9 @@ export function refusalOf(
     [header.contentType, 'application/json'],
     [header.reason, code],
   ];
-  if (droppedReason !== '') headers.push([header.droppedReason, droppedReason]);
+  // A request that waited in vain is shed, but not for want of room.
+  const dropped = reason === 'rejected-ttl-expired' ? reason : droppedReason;
+  if (dropped !== '') headers.push([header.droppedReason, dropped]);
   // A 429 asks to try again, so it says when.
   const waitS = Math.max(retryAfterS, httpStatus === 429 ? 1 : 0);
   if (waitS > 0) headers.push([header.retryAfter, String(Math.ceil(waitS))]);

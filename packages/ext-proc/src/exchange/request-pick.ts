@@ -34,16 +34,13 @@ export class RequestPick {
   #bodyChecksum = 0;
   #isGrpc = false;
   #computes = true;
+  #gateway: ExchangeStream | undefined;
   #headers: HeaderList | undefined;
   #subset: readonly string[] | undefined;
 
   constructor(context: ExchangeContext, reservation: Reservation) {
     this.#context = context;
     this.#reservation = reservation;
-  }
-
-  get poolName(): string {
-    return this.#poolName;
   }
 
   /** Refusals need a gRPC status. */
@@ -55,6 +52,7 @@ export class RequestPick {
   read(message: ProcessingRequest, stream: ExchangeStream, mode: BodyMode): boolean {
     const { headers } = message;
     this.#headers = headers;
+    this.#gateway = stream;
     this.#requestId = headers?.get(header.requestId) ?? '';
     this.#isGrpc = isGrpcRequest(headers);
     const method = headers?.get(header.method);
@@ -99,7 +97,7 @@ export class RequestPick {
    * `undefined`: nobody was picked, and `context.pick` says why.
    */
   make(fields: RequestFields | undefined): string | undefined {
-    const { scheduler, counters, pick, facts } = this.#context;
+    const { scheduler, counters, log, pick, facts } = this.#context;
     const joined = this.join();
     if (joined !== undefined) return joined;
     this.#setFacts(fields);
@@ -108,7 +106,10 @@ export class RequestPick {
     } finally {
       facts.clear();
     }
-    if (pick.status !== 'picked') return undefined;
+    if (pick.status !== 'picked') {
+      if (pick.reason === 'pool_empty') log.askedForEmptyPool(this.#poolName, this.#gateway!);
+      return undefined;
+    }
     counters.add(Counter.picks);
     this.#reservation.take(this.#poolName, this.#identity, pick.ticket, pick.destination);
     return pick.destination;
@@ -120,6 +121,12 @@ export class RequestPick {
     this.#subset = undefined;
   }
 
+  /** '' where the gateway gives no id: then the stream is a request of its own. */
+  get #identity(): string {
+    if (this.#requestId === '') return '';
+    return `${this.#requestId}\n${this.#shape}\n${this.#bodyBytes}\n${this.#bodyChecksum}`;
+  }
+
   #setFacts(fields: RequestFields | undefined): void {
     const { facts, nowMs } = this.#context;
     facts.requestId = this.#requestId;
@@ -129,12 +136,6 @@ export class RequestPick {
     facts.computes = this.#computes;
     facts.nowMs = nowMs();
     facts.setFields(fields);
-  }
-
-  /** '' where the gateway gives no id: then the stream is a request of its own. */
-  get #identity(): string {
-    if (this.#requestId === '') return '';
-    return `${this.#requestId}\n${this.#shape}\n${this.#bodyBytes}\n${this.#bodyChecksum}`;
   }
 
   #subsetOf(message: ProcessingRequest): readonly string[] | undefined {

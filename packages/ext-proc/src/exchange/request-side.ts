@@ -140,16 +140,14 @@ export class RequestSide implements Waiting, TurnTaker {
 
   trailers(): void {
     if (this.refused) return;
+    this.#bodyEnded = true;
     if (this.#state === 'collecting') {
       if (!this.mode.sendsAhead) this.#replyTo = ReplyTo.requestTrailers;
       else this.#trailersWait = true;
-      this.#bodyEnded = true;
       this.#startDeciding();
     } else if (this.#state === 'deciding' || this.#waits) {
       this.#trailersWait = true;
-      this.#bodyEnded = true;
     } else {
-      this.#bodyEnded = true;
       this.#stream.send(noOpReply(ReplyTo.requestTrailers));
     }
   }
@@ -325,9 +323,6 @@ export class RequestSide implements Waiting, TurnTaker {
         this.#picked(destination);
       } else {
         const { status, reason, retryAfterS } = this.#context.pick;
-        if (reason === 'pool_empty') {
-          this.#context.log.askedForEmptyPool(this.#pick.poolName, this.#stream);
-        }
         this.refuse(status as Exclude<typeof status, 'picked'>, reason, retryAfterS);
       }
     } catch (error) {

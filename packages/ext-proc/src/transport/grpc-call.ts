@@ -55,13 +55,13 @@ export class GrpcCall implements ExchangeStream {
   #gathered: Uint8Array[] = [];
   #gathering = false;
   #blocked = false;
-  /** The exchange wants no more for now. */
-  #held = false;
   /** Charged for the call and for bytes that Node holds for it, in and out. */
   #chargedBytes = callBytes;
   /** Progress of the message that is under way at the last two looks; see {@link stalled}. */
   #partialBytes = 0;
   #partialSinceMs = 0;
+  /** The exchange wants no more for now. */
+  #held = false;
   #status: number = GrpcStatus.ok;
   #statusText = '';
 
