@@ -12,6 +12,7 @@ import {
 import { metric, metricNames, reason } from '@leadsman/wire';
 import { afterEach, describe, expect, it } from 'vitest';
 import { paceDefaults, pageBytesMaxDefault, suspicionDefaults } from '../defaults.ts';
+import { parseCustomMapping } from '../engine/custom.ts';
 import { servePages } from '../http/page-server.fixture.ts';
 import { PageReader } from '../page-reader.ts';
 import { Target } from '../target.ts';
@@ -45,10 +46,13 @@ interface Changes {
   path?: string;
   byName?: boolean;
   tokenFile?: string;
+  reader?: PageReader;
+  engine?: string;
 }
 
 function targetFor(engine: { url: string }, changes: Changes = {}): Target {
   const { timeoutMs = 5_000, path = '/metrics', byName = true, tokenFile = '' } = changes;
+  const { reader = new PageReader(), engine: name = 'auto' } = changes;
   const target = new Target(
     {
       byName,
@@ -74,9 +78,9 @@ function targetFor(engine: { url: string }, changes: Changes = {}): Target {
       },
       pace: paceDefaults,
       suspicion: suspicionDefaults,
-      engine: 'auto',
+      engine: name,
     },
-    { reader: new PageReader(), clock, random: () => 0.5, onReport: () => {} },
+    { reader, clock, random: () => 0.5, onReport: () => {} },
   );
   cleanUps.push(() => target.stop());
   return target;
@@ -455,5 +459,55 @@ describe('a page that changes', () => {
     page.lines = [running(0, 3), 'vllm:num_requests_running{engine="1"} 4,0'];
     for (let i = 0; i < 3; i++) expect(await runningAfterScrape(target)).toBeNaN();
     expect(target.way.way).toBe('by_name');
+  });
+
+  it('is of a custom mapping, whose names are asked for at its own path', async () => {
+    const lines = [
+      'house_running{shard="0"} 3',
+      'house_running{shard="1"} 4',
+      'house_info{b="16"} 1',
+    ];
+    const { url, page } = await serve(lines);
+    const mapping = parseCustomMapping(
+      'engine: house\nrankLabel: shard\nmetricsPath: /stats\n' +
+        'metrics: { runningRequests: house_running, kvBlockTokens: { family: house_info, label: b } }',
+    );
+    const reader = new PageReader([mapping]);
+    const target = targetFor({ url }, { reader, engine: 'house', path: '/' });
+    for (let i = 0; i < 4; i++) expect(await runningAfterScrape(target)).toBe(7);
+    expect(target.way).toMatchObject({ way: 'by_name', names: 2 });
+    expect(target.state.metrics[metric.kvBlockTokens]).toBe(16);
+    page.kept = () => false;
+    expect(await runningAfterScrape(target)).toBe(7);
+    expect(target.way.way).toBe('whole');
+  });
+
+  it('is of an engine with another version after it was away: found out anew', async () => {
+    let version = '1.0';
+    let isAway = false;
+    let byName = 0;
+    const server = await servePages((request, response) => {
+      if (isAway) request.socket.destroy();
+      else if (request.url === '/version') {
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ version }));
+      } else {
+        if (request.url?.includes('?name')) byName++;
+        response.end(`${running(0, 1)}\n`);
+      }
+    });
+    cleanUps.push(() => server.stop());
+    const target = targetFor({ url: `http://127.0.0.1:${server.port}` });
+    target.start();
+    const { state } = target;
+    await waitUntil(() => state.engineVersion === '1.0' && byName === 2, { what: 'the first way' });
+    isAway = true;
+    await waitUntil(() => state.reason === reason.connect, { what: 'nobody to listen' });
+    isAway = false;
+    await waitUntil(() => byName === 4, { what: 'the way to be found out after that' });
+    version = '2.0';
+    clock.aheadMs += 60_000;
+    await waitUntil(() => byName === 6, { what: 'the way of the new release' });
+    expect(state.engineVersion).toBe('2.0');
   });
 });

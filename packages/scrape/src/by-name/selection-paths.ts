@@ -16,7 +16,9 @@ const pathBytesMax = 6_144;
  * request would be too long, or when the configuration asks by name itself.
  */
 export function selectionPaths(path: string, names: readonly string[]): string[] {
-  const [bare = '/', query = ''] = path.split('?', 2);
+  const mark = path.indexOf('?');
+  const bare = mark < 0 ? path : path.slice(0, mark);
+  const query = mark < 0 ? '' : path.slice(mark + 1);
   if (names.length === 0 || new URLSearchParams(query).has('name[]')) return [];
   const asked = names.map((name) => `name%5B%5D=${name}`).join('&');
   const all = query === '' ? asked : `${query}&${asked}`;
