@@ -2,6 +2,7 @@
 import { buildVersion } from '@leadsman/service/version';
 import { Command, CommanderError } from 'commander';
 import { completionCommand } from './commands/completion.ts';
+import { doctorCommand } from './commands/doctor.ts';
 import { explainCommand } from './commands/explain.ts';
 import { injectCommand } from './commands/inject.ts';
 import { reloadCommand } from './commands/reload.ts';
@@ -30,6 +31,7 @@ const program = new Command('leadsman')
   .description('Fresh load numbers of every LLM serving pod, without polling.')
   .version(buildVersion, '-V, --version', 'say the version of this tool')
   .addCommand(topCommand({ ...io, terminal, colour: (env.NO_COLOR ?? '') === '' }))
+  .addCommand(doctorCommand(io))
   .addCommand(explainCommand(io))
   .addCommand(injectCommand({ ...io, stdin }))
   .addCommand(reloadCommand(io))

@@ -27,6 +27,8 @@ export const counterNames = [
   'refused_unknown_pool',
   'refused_deadline',
   'refused_error',
+  /** Waits for a turn that ended by their time limit, and by the picker's going out of service. */
+  'refused_waited_too_long',
   'refused_draining',
   'served_as_picked',
   'served_elsewhere',
@@ -49,6 +51,8 @@ export const counterNames = [
   'sessions_closed',
   'sessions_refused',
   'sessions_timed_out',
+  /** Idle ones of the address with most connections, closed for one of another address. */
+  'sessions_displaced',
   /** Connections whose peer did not answer a ping: it is gone without a word. */
   'sessions_dead',
   'session_errors',
@@ -56,6 +60,10 @@ export const counterNames = [
   'streams_refused',
   'streams_timed_out',
   'calls_unimplemented',
+  /** Requests that are no gRPC calls by their method or content type. */
+  'calls_turned_away',
+  /** Calls refused as the memory for bodies, calls and replies is used up. */
+  'calls_without_memory',
   'compressed_messages',
   'body_memory_full',
 ] as const;

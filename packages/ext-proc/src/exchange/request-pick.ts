@@ -1,8 +1,15 @@
 /**
  * The pick of one request: what its headers say that matters for it, and the pick itself, made once
  * when the request half decides that it is time.
+ *
+ * An `x-request-id` alone is no identity: gateways and agents give one to a whole chain of requests.
+ * Streams are of one request when method, path and the body's length and checksum are the same as
+ * well; where the body is hidden its announced length, where it comes after the pick neither.
  */
+
+import { crc32 } from 'node:zlib';
 import type { Wait, Waiter } from '@leadsman/scheduling/scheduler';
+import type { BodyMode } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
 import { header } from '../headers.ts';
 import { poolMetadata } from '../pool-selector.ts';
@@ -21,8 +28,13 @@ export class RequestPick {
   readonly #reservation: Reservation;
   #poolName = '';
   #requestId = '';
+  /** Method, path and announced length. */
+  #shape = '';
+  #bodyBytes = 0;
+  #bodyChecksum = 0;
   #isGrpc = false;
   #computes = true;
+  #gateway: ExchangeStream | undefined;
   #headers: HeaderList | undefined;
   #subset: readonly string[] | undefined;
 
@@ -37,14 +49,18 @@ export class RequestPick {
   }
 
   /** Reads the request headers. False: it cannot be told which pool the request is for. */
-  read(message: ProcessingRequest, stream: ExchangeStream): boolean {
+  read(message: ProcessingRequest, stream: ExchangeStream, mode: BodyMode): boolean {
     const { headers } = message;
     this.#headers = headers;
+    this.#gateway = stream;
     this.#requestId = headers?.get(header.requestId) ?? '';
     this.#isGrpc = isGrpcRequest(headers);
-    this.#computes =
-      headers === undefined ||
-      computes(headers.get(header.method), headers.get(header.path), isUpgrade(headers));
+    const method = headers?.get(header.method);
+    const path = headers?.get(header.path);
+    this.#computes = headers === undefined || computes(method, path, isUpgrade(headers));
+    // Where a body is shown, filters after the first may see no length any more.
+    const length = mode.showsBody ? undefined : headers?.get(header.contentLength);
+    this.#shape = `${method ?? ''}\n${path ?? ''}\n${length ?? ''}`;
     this.#subset = this.#subsetOf(message);
     const metadata = stream.metadata(poolMetadata);
     const poolName = this.#context.pools.select(metadata, stream.authority, stream.localPort);
@@ -53,9 +69,16 @@ export class RequestPick {
     return true;
   }
 
+  /** Bytes of the body came before the pick. */
+  sawBody(bytes: Uint8Array): void {
+    if (this.#requestId === '') return;
+    this.#bodyBytes += bytes.length;
+    this.#bodyChecksum = crc32(bytes, this.#bodyChecksum);
+  }
+
   /** Joins a request that another stream has picked for; its destination, else undefined. */
   join(): string | undefined {
-    return this.#reservation.join(this.#poolName, this.#requestId);
+    return this.#reservation.join(this.#poolName, this.#identity);
   }
 
   /** Asks for leave to pick with what is known of the body; see `Scheduler.admit`. */
@@ -74,7 +97,7 @@ export class RequestPick {
    * `undefined`: nobody was picked, and `context.pick` says why.
    */
   make(fields: RequestFields | undefined): string | undefined {
-    const { scheduler, counters, pick, facts } = this.#context;
+    const { scheduler, counters, log, pick, facts } = this.#context;
     const joined = this.join();
     if (joined !== undefined) return joined;
     this.#setFacts(fields);
@@ -83,9 +106,12 @@ export class RequestPick {
     } finally {
       facts.clear();
     }
-    if (pick.status !== 'picked') return undefined;
+    if (pick.status !== 'picked') {
+      if (pick.reason === 'pool_empty') log.askedForEmptyPool(this.#poolName, this.#gateway!);
+      return undefined;
+    }
     counters.add(Counter.picks);
-    this.#reservation.take(this.#poolName, this.#requestId, pick.ticket, pick.destination);
+    this.#reservation.take(this.#poolName, this.#identity, pick.ticket, pick.destination);
     return pick.destination;
   }
 
@@ -93,6 +119,12 @@ export class RequestPick {
   forget(): void {
     this.#headers = undefined;
     this.#subset = undefined;
+  }
+
+  /** '' where the gateway gives no id: then the stream is a request of its own. */
+  get #identity(): string {
+    if (this.#requestId === '') return '';
+    return `${this.#requestId}\n${this.#shape}\n${this.#bodyBytes}\n${this.#bodyChecksum}`;
   }
 
   #setFacts(fields: RequestFields | undefined): void {

@@ -114,7 +114,7 @@ export class RequestSide implements Waiting, TurnTaker {
       return;
     }
     this.#bodyEnded = message.endOfStream;
-    if (this.#pick.read(message, this.#stream)) this.#collectOrPick(message.headers);
+    if (this.#pick.read(message, this.#stream, this.mode)) this.#collectOrPick(message.headers);
     else this.refuse('unknown_pool', '', 0);
   }
 
@@ -140,16 +140,14 @@ export class RequestSide implements Waiting, TurnTaker {
 
   trailers(): void {
     if (this.refused) return;
+    this.#bodyEnded = true;
     if (this.#state === 'collecting') {
       if (!this.mode.sendsAhead) this.#replyTo = ReplyTo.requestTrailers;
       else this.#trailersWait = true;
-      this.#bodyEnded = true;
       this.#startDeciding();
     } else if (this.#state === 'deciding' || this.#waits) {
       this.#trailersWait = true;
-      this.#bodyEnded = true;
     } else {
-      this.#bodyEnded = true;
       this.#stream.send(noOpReply(ReplyTo.requestTrailers));
     }
   }
@@ -195,11 +193,7 @@ export class RequestSide implements Waiting, TurnTaker {
   /** No more messages will come; a pick that is still awaited goes out first. */
   halfClosed(): void {
     // A gateway that lost its client half-closes first. Nobody waits for a pick in its place.
-    if (this.#turn.awaited) {
-      this.closed();
-      this.#stream.end();
-      return;
-    }
+    if (this.#turn.awaited) this.closed();
     if (this.#state === 'deciding' || this.#waits) this.#endAfterFlush = true;
     else this.#stream.end();
   }
@@ -260,6 +254,7 @@ export class RequestSide implements Waiting, TurnTaker {
       return;
     }
     if (this.#state === 'deciding') return;
+    this.#pick.sawBody(kept);
     this.#reader?.feed(kept);
     if (this.#held.bytes > options.bodyBytesMax) this.#aboveCap();
     else if (this.#bodyEnded) this.#startDeciding();
@@ -280,6 +275,7 @@ export class RequestSide implements Waiting, TurnTaker {
       counters.add(Counter.body_memory_full);
       this.#pickWithoutBody();
     } else {
+      this.#pick.sawBody(body);
       this.#reader?.feed(this.#held.add(body, true));
       this.#startDeciding();
     }
@@ -340,7 +336,7 @@ export class RequestSide implements Waiting, TurnTaker {
 
   #fault(error: unknown): void {
     this.#context.counters.add(Counter.handler_errors);
-    this.#context.notices.fault('pick', error);
+    this.#context.log.fault('pick', error);
     this.refuse('error', '', 0);
   }
 

@@ -27,16 +27,16 @@ export class Reservation {
   }
 
   /** Joins a request that another stream has picked for; its destination, else undefined. */
-  join(poolName: string, requestId: string): string | undefined {
+  join(poolName: string, identity: string): string | undefined {
     this.#poolName = poolName;
-    this.#entry = this.#context.registry.join(poolName, requestId);
+    this.#entry = this.#context.registry.join(poolName, identity);
     if (this.#entry !== undefined) this.#context.counters.add(Counter.duplicate_streams);
     return this.#entry?.destination;
   }
 
   /** Holds what the scheduler has just counted. */
-  take(poolName: string, requestId: string, ticket: number, destination: string): void {
-    this.#entry = this.#context.registry.add(poolName, requestId, ticket, destination);
+  take(poolName: string, identity: string, ticket: number, destination: string): void {
+    this.#entry = this.#context.registry.add(poolName, identity, ticket, destination);
   }
 
   /** A response is coming: later streams with this id are other requests. */

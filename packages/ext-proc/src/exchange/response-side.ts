@@ -153,7 +153,7 @@ export class ResponseSide {
   }
 
   #compare(served: string): void {
-    const { counters, notices } = this.#context;
+    const { counters, log } = this.#context;
     const first = this.destination.split(',', 1)[0];
     if (served === first) {
       counters.add(Counter.served_as_picked);
@@ -163,7 +163,7 @@ export class ResponseSide {
     const pool = this.#reservation.servedBy(served);
     if (pool === undefined || pool === this.#reservation.poolName) return;
     counters.add(Counter.served_by_other_pool);
-    notices.servedByOtherPool(this.#reservation.poolName, pool, this.#stream);
+    log.servedByOtherPool(this.#reservation.poolName, pool, this.#stream);
   }
 
   #end(): void {
