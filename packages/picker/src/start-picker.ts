@@ -11,6 +11,7 @@
  * when it ends, they end.
  */
 import {
+  askerCheck,
   type EmbeddedCollector,
   registerCollectorMetrics,
   startEmbeddedCollector,
@@ -218,7 +219,12 @@ async function start(
   const readinessTimer = setInterval(look, readinessIntervalMs);
   teardown.add(async () => clearInterval(readinessTimer));
 
-  const admin = createAdmin({ registry, logger, ready: () => readiness.missing() });
+  const admin = createAdmin({
+    registry,
+    logger,
+    ready: () => readiness.missing(),
+    authorize: await askerCheck(config, { logger, nowMs: monotonicMs, env: deps.env }),
+  });
   const picks = new Uint32Array(shared.picks);
   const silentPorts = new SilentPorts(new ViewReader(shared.view), logger);
   const slowReports = new SlowReports(new ViewReader(shared.view), logger, (pool) => {
