@@ -75,6 +75,8 @@ tests('tests', 'test', 30);
 tests('kubernetes', 'test:k8s', 45);
 count('images', run('images', 'npm', ['run', 'images', '--silent']));
 count('demo', run('demo', 'npm', ['run', 'demo', '--silent', '--', '--check', '--json'], 5));
+const shortFaults = ['run', 'test:faults', '--silent', '--', '--short'];
+count('faults', run('faults', 'npm', shortFaults, 5));
 for (const name of benchmarks()) {
   const args = ['run', 'bench', '--silent', '--', name, '--smoke', '--json'];
   count(`bench ${name}`, run(`bench ${name}`, 'npm', args, 3));

@@ -23,7 +23,7 @@ const lookMs = 130;
 
 export class FleetWatch {
   readonly #adminUrl: () => string;
-  readonly #engines: EngineProcess;
+  readonly #engines: Pick<EngineProcess, 'engines' | 'state'>;
   readonly #ages: number[] = [];
   #rows: readonly EndpointRow[] = [];
   #served: readonly number[] = [];
@@ -32,7 +32,7 @@ export class FleetWatch {
   #recording = false;
   #looking = false;
 
-  constructor(adminUrl: () => string, engines: EngineProcess) {
+  constructor(adminUrl: () => string, engines: Pick<EngineProcess, 'engines' | 'state'>) {
     this.#adminUrl = adminUrl;
     this.#engines = engines;
   }

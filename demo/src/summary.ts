@@ -32,7 +32,7 @@ export interface DemoResult {
 export interface SummaryInput {
   phases: readonly Phase[];
   ages: readonly number[];
-  engines: EngineProcess;
+  engines: Pick<EngineProcess, 'engines' | 'state'>;
   nodes: number;
   slowed: { endpoint: string; speed: number };
   scrapeIntervalMs: number;

@@ -1,5 +1,5 @@
 /** The pick both servers make: the endpoint with the fewest requests in flight, of 100. */
-import type { Outcome, Pick, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
+import type { Outcome, PickResult, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
 
 export const endpointCount = 100;
 
@@ -27,7 +27,11 @@ export class FewestInFlight {
 export class BenchScheduler implements Scheduler {
   readonly #among = new FewestInFlight();
 
-  pick(request: RequestFacts, into: Pick): void {
+  admit(): undefined {}
+
+  endWaits(): void {}
+
+  pick(request: RequestFacts, into: PickResult): void {
     // Whoever picks reads the model; so does the server this one is compared with.
     if (request.model !== 'bench') throw new Error('the body was not read');
     into.ticket = this.#among.take();

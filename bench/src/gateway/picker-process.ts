@@ -2,13 +2,15 @@
 import { Counters } from '@leadsman/ext-proc/counters';
 import { HealthState } from '@leadsman/ext-proc/health/health-state';
 import { extProcOptions, startExtProcServer } from '@leadsman/ext-proc/server/server';
-import type { Pick, RequestFacts } from '@leadsman/scheduling/scheduler';
+import type { PickResult, RequestFacts } from '@leadsman/scheduling/scheduler';
 import { monotonicMs } from '@leadsman/service';
 
 const destination = process.argv[2] ?? '';
 let tickets = 0;
 const scheduler = {
-  pick(_: RequestFacts, into: Pick): void {
+  admit: () => undefined,
+  endWaits() {},
+  pick(_: RequestFacts, into: PickResult): void {
     into.status = 'picked';
     into.destination = destination;
     into.ticket = tickets++;

@@ -179,6 +179,39 @@ describe('several streams with one x-request-id', () => {
     }
   });
 
+  test('are several requests where anything else of them differs', async () => {
+    const send = async (extra: Record<string, string>, body: string) => {
+      const stream = picker.client().open();
+      stream.requestHeaders({ ...headers, ...extra }, modes);
+      stream.requestBody(body, true);
+      await stream.reply();
+      await stream.reply();
+    };
+    // Branches of one agent: one id, prompts of their own, some of one length.
+    for (const branch of ['a', 'b', 'c', 'dd']) await send({}, `{"prompt":"${branch}"}`);
+    await send({ ':path': '/v1/messages' }, '{"prompt":"a"}');
+    await send({ ':method': 'PUT' }, '{"prompt":"a"}');
+    expect(picker.scheduler.open.size).toBe(6);
+    // The same again, also cut in another way, is the same request.
+    await send({}, '{"prompt":"a"}');
+    const cut = picker.client().open();
+    cut.requestHeaders(headers, modes);
+    cut.requestBody('{"prompt"', false);
+    cut.requestBody(':"a"}', true);
+    await cut.reply();
+    expect(picker.scheduler.open.size).toBe(6);
+    expect(picker.counters.get('duplicate_streams')).toBe(2);
+  });
+
+  test('are several requests where hidden bodies have other lengths', async () => {
+    for (const length of ['10', '11', '11']) {
+      const stream = picker.client().open();
+      stream.requestHeaders({ ...headers, 'content-length': length }, { requestMode: 'NONE' });
+      await stream.reply();
+    }
+    expect(picker.scheduler.open.size).toBe(2);
+  });
+
   test('are several requests where the first already has its response', async () => {
     const first = await picked(headers);
     first.responseHeaders({});

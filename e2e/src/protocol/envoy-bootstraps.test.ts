@@ -136,6 +136,20 @@ describe.skipIf(!requireEnvoy())('in Envoy', () => {
     });
   });
 
+  test('original-dst: a dead endpoint is told from an engine that answers an error', async () => {
+    const gateway = await start({ bootstrap: 'original-dst' });
+    picker.scheduler.destinations = [first.address];
+    await first.stop();
+    expect((await post(gateway)).status).toBe(503);
+    await waitUntil(() => picker.counters.get('upstream_failures') === 1, {
+      what: 'the picker to hear of the failed connection',
+    });
+    expect(picker.scheduler.failed).toEqual([0]);
+    picker.scheduler.destinations = [second.address];
+    expect((await post(gateway)).status).toBe(200);
+    expect(picker.scheduler.withdrawn).toEqual([]);
+  });
+
   test('subset: a pick that is no host of the cluster is a 503', async () => {
     const gateway = await start({ bootstrap: 'subset' });
     picker.scheduler.destinations = ['10.9.9.9:1'];

@@ -1,5 +1,5 @@
 /** A scheduler whose answers a test decides, and which remembers what it was asked and told. */
-import type { Outcome, Pick, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
+import type { Outcome, PickResult, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
 
 export interface SeenRequest {
   requestId: string;
@@ -18,7 +18,7 @@ export class FakeScheduler implements Scheduler {
   /** Given out in turn. */
   destinations: readonly string[] = ['10.0.0.1:8000'];
   /** Overrides the pick. */
-  answer: ((request: SeenRequest, into: Pick) => void) | undefined;
+  answer: ((request: SeenRequest, into: PickResult) => void) | undefined;
   readonly requests: SeenRequest[] = [];
   readonly firstTokens: number[] = [];
   readonly moved: { ticket: number; destination: string }[] = [];
@@ -30,7 +30,11 @@ export class FakeScheduler implements Scheduler {
   readonly open = new Set<number>();
   #tickets = 0;
 
-  pick(request: RequestFacts, into: Pick): void {
+  admit(): undefined {}
+
+  endWaits(): void {}
+
+  pick(request: RequestFacts, into: PickResult): void {
     const seen: SeenRequest = {
       requestId: request.requestId,
       poolName: request.poolName,
@@ -85,7 +89,7 @@ export class FakeScheduler implements Scheduler {
     if (this.released.length < 10_000) this.released.push({ ticket, outcome });
   }
 
-  #pickFrom(destinations: readonly string[], into: Pick): void {
+  #pickFrom(destinations: readonly string[], into: PickResult): void {
     const destination = destinations[this.#tickets % Math.max(1, destinations.length)];
     into.status = destination === undefined ? 'no_endpoint' : 'picked';
     into.destination = destination ?? '';

@@ -12,6 +12,7 @@ const megabyte = 1_048_576;
 let picker: PickerUnderTest;
 function adjust(options: ExtProcOptions): void {
   options.limits.firstMessageTimeoutMs = 1_000;
+  options.limits.messageTimeoutMs = 1_000;
   options.limits.connectionsMax = 50;
   options.limits.streamsPerConnectionMax = 2_000;
   options.heldBytesMax = 8 * megabyte;
@@ -84,6 +85,55 @@ test('half-open calls are ended, and a watch of them is not kept', async () => {
   session.destroy();
 });
 
+test('a message of which the rest does not come ends its call, also after a good start', async () => {
+  const session = await rawSession(picker.port);
+  const calls = await Promise.all(Array.from({ length: 200 }, () => rawCall(picker.port, session)));
+  for (const [i, call] of calls.entries()) {
+    const message = framedHeaders(`call ${i}`);
+    call.write(message);
+    // In the header of the next one, or in its middle.
+    call.write(message.subarray(0, i % 2 === 0 ? 3 : message.length - 1));
+  }
+  for (const call of calls) expect(await call.grpcStatus).toBe('4');
+  expect(picker.counters.get('streams_timed_out')).toBe(200);
+  session.destroy();
+  await waitUntil(() => picker.server.openCalls === 0, { what: 'the calls to end' });
+  expect(picker.server.heldBytes).toBe(0);
+});
+
+test('replies that nobody reads count as held, and at the bound new calls are refused', async () => {
+  const session = await rawSession(picker.port);
+  const start = framed({
+    request_headers: {
+      headers: { headers: [{ key: 'content-type', raw_value: Buffer.from('text/plain') }] },
+    },
+    protocol_config: { request_body_mode: 'FULL_DUPLEX_STREAMED' },
+  });
+  const chunk = framed({ request_body: { body: Buffer.alloc(60_000, 'x') } });
+  const calls = [];
+  for (let i = 0; i < 400 && picker.counters.get('calls_without_memory') === 0; i++) {
+    const call = await rawCall(picker.port, session);
+    calls.push(call);
+    call.stream.pause();
+    call.write(start);
+    for (let n = 0; n < 25; n++) call.write(chunk);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await waitUntil(
+    async () => {
+      const call = await rawCall(picker.port, session);
+      calls.push(call);
+      call.write(start);
+      return picker.counters.get('calls_without_memory') > 0;
+    },
+    { what: 'a call to be refused for want of memory' },
+  );
+  expect(picker.server.heldBytes).toBeLessThan(40 * megabyte);
+  session.destroy();
+  await waitUntil(() => picker.server.openCalls === 0, { what: 'the calls to end' });
+  expect(picker.server.heldBytes).toBe(0);
+});
+
 test('more connections than allowed are turned away, the old ones stay', async () => {
   const sessions = [];
   for (let i = 0; i < 50; i++) sessions.push(await rawSession(picker.port));
@@ -125,6 +175,21 @@ describe('calls that cannot be served', () => {
   test('an unknown method is UNIMPLEMENTED', async () => {
     const call = await rawCall(picker.port, undefined, { ':path': '/some.Service/Method' });
     expect(await call.grpcStatus).toBe('12');
+    call.close();
+  });
+
+  test.each([
+    [{ ':method': 'PUT' }, 405],
+    [{ 'content-type': 'application/json' }, 415],
+    [{ 'content-type': 'application/grpc-web' }, 415],
+  ])('what is no gRPC call is turned away: %j', async (headers, httpStatus) => {
+    const call = await rawCall(picker.port, undefined, headers);
+    const status = new Promise((resolve) => {
+      call.stream.once('response', (received) => resolve(received[':status']));
+    });
+    expect(await status).toBe(httpStatus);
+    expect(picker.counters.get('calls_turned_away')).toBe(1);
+    expect(picker.counters.get('exchanges_started')).toBe(0);
     call.close();
   });
 

@@ -33,12 +33,14 @@ function read(reply: Reply) {
 }
 
 const answers = [
-  ['no_endpoint', '', 503, 14],
-  ['shed', 'pool_saturated', 429, 8],
-  ['bad_request', 'unknown_model', 400, 3],
+  ['no_endpoint', '', 503, 14, 'rejected-no-endpoints'],
+  ['no_endpoint', 'pool_empty', 503, 14, 'rejected-no-endpoints'],
+  ['unknown_pool', 'unknown_pool', 503, 14, 'rejected-no-endpoints'],
+  ['shed', 'saturated', 429, 8, 'rejected-saturated'],
+  ['bad_request', 'routing_strategy', 400, 3, undefined],
 ] as const;
 
-describe.each(answers)('%s', (status, reason, httpStatus, grpcStatus) => {
+describe.each(answers)('%s, %s', (status, reason, httpStatus, grpcStatus, dropped) => {
   beforeEach(() => {
     picker.scheduler.answer = (_, into) => {
       into.status = status;
@@ -52,6 +54,7 @@ describe.each(answers)('%s', (status, reason, httpStatus, grpcStatus) => {
     expect(refusal.status).toBe(httpStatus);
     expect(refusal.headers['content-type']).toBe('application/json');
     expect(refusal.headers['x-leadsman-reason']).toBe(reason === '' ? status : reason);
+    expect(refusal.headers['x-llm-d-request-dropped-reason']).toBe(dropped);
     expect(refusal.error).toMatchObject({
       message: expect.any(String),
       type: expect.any(String),
@@ -73,6 +76,23 @@ describe.each(answers)('%s', (status, reason, httpStatus, grpcStatus) => {
     expect((await stream.status()).code).toBe(0);
     expect(picker.scheduler.open.size).toBe(0);
   });
+});
+
+test('a 429 says when to try again, whatever the policy', async () => {
+  picker.scheduler.answer = (_, into) => {
+    into.status = 'shed';
+    into.retryAfterS = 0;
+  };
+  expect(read(await ask().reply()).headers['retry-after']).toBe('1');
+});
+
+test('a pool without endpoints is said once, as the gateway may mean another', async () => {
+  picker.scheduler.answer = (_, into) => {
+    into.status = 'no_endpoint';
+    into.reason = 'pool_empty';
+  };
+  for (let i = 0; i < 3; i++) await ask().reply();
+  expect(picker.logged.filter((line) => line.pool === 'ns/pool')).toHaveLength(1);
 });
 
 test('a body above the cap is refused with 413 when so configured, by length and by bytes', async () => {
@@ -101,7 +121,9 @@ test('a pick that takes too long is refused with 504 when so configured', async 
   });
   const stream = picker.client().open();
   stream.requestHeaders(json, { requestMode: 'FULL_DUPLEX_STREAMED' });
-  expect(read(await stream.reply()).status).toBe(504);
+  const refusal = read(await stream.reply());
+  expect(refusal.status).toBe(504);
+  expect(refusal.headers['x-llm-d-request-dropped-reason']).toBe('rejected-ttl-expired');
   expect(picker.scheduler.open.size).toBe(0);
 });
 

@@ -1,24 +1,45 @@
 /**
- * How the gateway sends a body, with the numbers that ext_proc's `BodySendMode` gives them.
- * The mode decides which replies are legal, so it is fixed at the first message of an exchange.
+ * How the gateway sends a body, and what that means for the replies. The mode is fixed at the first
+ * message of an exchange; whoever handles the exchange asks for what a mode means, never which it is.
  */
-export const BodyMode = {
-  none: 0,
-  streamed: 1,
-  buffered: 2,
-  bufferedPartial: 3,
-  fullDuplex: 4,
-  /** One message per gRPC message of the request; replies as in full duplex, never re-cut. */
-  grpc: 5,
-} as const;
-export type BodyMode = (typeof BodyMode)[keyof typeof BodyMode];
-
-/** True for the modes in which the body comes back in `streamed_response` replies. */
-export function echoes(mode: BodyMode): boolean {
-  return mode === BodyMode.fullDuplex || mode === BodyMode.grpc;
+export interface BodyMode {
+  /** The body comes at all. */
+  readonly showsBody: boolean;
+  /** The gateway shows the body before the pick must be made. */
+  readonly showsBodyBeforePick: boolean;
+  /** The gateway awaits no reply for a chunk: chunks come before the pick and are held until then. */
+  readonly sendsAhead: boolean;
+  /** The body goes back in `streamed_response` replies. */
+  readonly takesBodyBack: boolean;
+  /** Each message is one gRPC message of the body: never cut, and empty ones go back too. */
+  readonly keepsMessages: boolean;
 }
+
+const none: BodyMode = {
+  showsBody: false,
+  showsBodyBeforePick: false,
+  sendsAhead: false,
+  takesBodyBack: false,
+  keepsMessages: false,
+};
+const streamed: BodyMode = { ...none, showsBody: true };
+const buffered: BodyMode = { ...streamed, showsBodyBeforePick: true };
+const fullDuplex: BodyMode = { ...buffered, sendsAhead: true, takesBodyBack: true };
+const grpc: BodyMode = { ...streamed, takesBodyBack: true, keepsMessages: true };
+
+export const BodyMode = {
+  none,
+  streamed,
+  buffered,
+  bufferedPartial: buffered,
+  fullDuplex,
+  grpc,
+} as const;
+
+/** By the numbers that ext_proc's `BodySendMode` gives them. */
+const byNumber: readonly BodyMode[] = [none, streamed, buffered, buffered, fullDuplex, grpc];
 
 /** A mode by the number on the wire; undefined for one that is not known yet. */
 export function bodyModeOf(value: number): BodyMode | undefined {
-  return value >= 0 && value <= 5 ? (value as BodyMode) : undefined;
+  return byNumber[value];
 }

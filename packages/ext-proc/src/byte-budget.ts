@@ -1,6 +1,12 @@
 /**
- * How many body bytes all exchanges of a worker may hold together. A body that finds no room is
- * treated like one above the cap: picked for without being read.
+ * How many bytes the calls of a worker may hold together: bodies, messages that are under way, what
+ * waits to be sent, and each call by itself. What goes first as it fills up:
+ *
+ * | used              | what happens                                                                |
+ * |-------------------|-----------------------------------------------------------------------------|
+ * | above `bytesMax`  | bodies are no longer kept: picked for without being read, as above the cap  |
+ * | … by a quarter    | new calls are refused                                                       |
+ * | … by half         | messages that come in several pieces are refused as too large               |
  */
 export class ByteBudget {
   readonly bytesMax: number;
@@ -12,6 +18,11 @@ export class ByteBudget {
 
   get usedBytes(): number {
     return this.#used;
+  }
+
+  /** Whether there is no room for another call. */
+  get isFull(): boolean {
+    return this.#used > this.bytesMax * 1.25;
   }
 
   /** Reserves room; false, and nothing reserved, when there is not enough. */

@@ -27,8 +27,17 @@ export const counterNames = [
   'refused_unknown_pool',
   'refused_deadline',
   'refused_error',
+  /** Waits for a turn that ended by their time limit, and by the picker's going out of service. */
+  'refused_waited_too_long',
+  'refused_draining',
   'served_as_picked',
   'served_elsewhere',
+  /** By a member of another pool of ours: the gateway asked for the wrong pool. */
+  'served_by_other_pool',
+  /** Errors that the gateway made itself after the pick. */
+  'gateway_answers',
+  /** Picks whose endpoint the gateway could not reach. */
+  'upstream_failures',
   'unexpected_messages',
   'repeated_body_ends',
   'malformed_messages',
@@ -42,6 +51,8 @@ export const counterNames = [
   'sessions_closed',
   'sessions_refused',
   'sessions_timed_out',
+  /** Idle ones of the address with most connections, closed for one of another address. */
+  'sessions_displaced',
   /** Connections whose peer did not answer a ping: it is gone without a word. */
   'sessions_dead',
   'session_errors',
@@ -49,6 +60,10 @@ export const counterNames = [
   'streams_refused',
   'streams_timed_out',
   'calls_unimplemented',
+  /** Requests that are no gRPC calls by their method or content type. */
+  'calls_turned_away',
+  /** Calls refused as the memory for bodies, calls and replies is used up. */
+  'calls_without_memory',
   'compressed_messages',
   'body_memory_full',
 ] as const;

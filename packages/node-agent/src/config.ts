@@ -68,6 +68,10 @@ export const nodeAgentConfigShape = z
       .max(paceDefaults.intervalMsMax)
       .default(paceDefaults.intervalMs)
       .describe('Shortest distance of two scrapes of one pod, ms.'),
+    scrapeByName: z
+      .enum(['auto', 'off'])
+      .default('auto')
+      .describe('auto: series are asked for by name where the engine can do that; off: never.'),
     kubeconfig: z.string().default('').describe('Kubeconfig file; empty: in-cluster account.'),
   })
   .superRefine((config, context) => {

@@ -161,6 +161,7 @@ async function startDiscovery(
   const scrapes = new PodScrapes({
     nodeName: config.nodeName,
     intervalMs: config.scrapeIntervalMs,
+    byName: config.scrapeByName === 'auto',
     targetsMax: config.targetsMax,
     sender: { id: randomBytes(senderIdBytes), epoch: Date.now() },
     take,

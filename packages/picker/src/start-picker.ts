@@ -10,6 +10,7 @@
  * The main process is control plane only. When it stalls, the workers go on with what they have;
  * when it ends, they end.
  */
+
 import {
   askerCheck,
   type EmbeddedCollector,
@@ -20,6 +21,7 @@ import { Counters } from '@leadsman/ext-proc/counters';
 import { startHealthServer } from '@leadsman/ext-proc/health/health-server';
 import { HealthState } from '@leadsman/ext-proc/health/health-state';
 import { SharedRequests } from '@leadsman/ext-proc/in-flight/shared-requests';
+import { heldBytesMaxFor } from '@leadsman/ext-proc/server/server';
 import { connectNats, type NatsLink } from '@leadsman/link/nats/link';
 import { registerNatsMetrics } from '@leadsman/link/nats/metrics';
 import { natsOptionsFrom } from '@leadsman/link/nats/options';
@@ -169,6 +171,7 @@ async function start(
     memorySize,
     heartbeats: shared.heartbeats,
     nodeOptions: nodeOptions.worker,
+    heldBytesMax: heldBytesMaxFor(process.constrainedMemory(), config.workers),
     identity: identity?.first,
     scheduling: () => hub.config,
     pools: () => pools.updates(),
@@ -241,6 +244,7 @@ async function start(
     membership: () => membership.state?.(),
     reader: new ViewReader(shared.view),
     silentPorts: (pool) => silentPorts.of(pool),
+    waiting: (pool) => hub.totals.waiting(pool),
     inFlight: requests,
     picks: (position) => Atomics.load(picks, position),
     nowMs: monotonicMs,

@@ -4,6 +4,9 @@
  * All calls are synchronous and belong to one worker thread. A pick that ends in `picked` counts
  * the request as in flight until {@link Scheduler.release} is called with its ticket, which must
  * happen exactly once on any end of the exchange; a second release of a ticket is ignored.
+ *
+ * Before a pick the exchange asks for leave ({@link Scheduler.admit}): where flow control is on the
+ * request may have to wait for its turn, and the pick is made when the wait ends.
  */
 import type { Endpoint } from './endpoint.ts';
 import type { BlockHashes } from './prefix/block-hash.ts';
@@ -56,7 +59,7 @@ export interface RequestFacts {
 export type PickStatus = 'picked' | 'no_endpoint' | 'shed' | 'bad_request' | 'unknown_pool';
 
 /** The caller's object that a pick is written into; one per exchange or one per worker. */
-export interface Pick {
+export interface PickResult {
   status: PickStatus;
   /** Why, in snake_case and of low cardinality; '' when picked as usual. */
   reason: string;
@@ -77,9 +80,50 @@ export interface Outcome {
   aborted: boolean;
 }
 
+/**
+ * How the wait for a pick ends:
+ *
+ * - `dispatched`: pick now, within the call
+ * - `rejected-saturated`: there was no room, or room was made for a higher band (429)
+ * - `rejected-ttl-expired`: it waited for as long as its band allows (429)
+ * - `rejected-no-endpoints`: the pool got no endpoint in time (503)
+ * - `cancelled`: the request left by itself; nobody is told
+ * - `draining`: the process ends (503)
+ */
+export type WaitOutcome =
+  | 'dispatched'
+  | 'rejected-saturated'
+  | 'rejected-ttl-expired'
+  | 'rejected-no-endpoints'
+  | 'cancelled'
+  | 'draining';
+
+/** Who waits for a pick. */
+export interface Waiter {
+  /**
+   * The wait is over, never as `cancelled`. Called once, from within any call to the scheduler, the
+   * one to `admit` included. `retryAfterS`: seconds for a `retry-after` header. Must not throw.
+   */
+  waitEnded(outcome: WaitOutcome, retryAfterS: number): void;
+}
+
+/** A wait, as its request holds it. */
+export interface Wait {
+  /** The request is gone: its waiter hears nothing more. Ignored when the wait is over. */
+  leave(): void;
+}
+
 export interface Scheduler {
+  /**
+   * Asks for leave to pick. `undefined`: pick now. Else the waiter is told when, or that it will not
+   * come to it. `heldBytes`: what the exchange holds in memory for as long as it waits. The facts
+   * are read during the call only. Never throws.
+   */
+  admit(request: RequestFacts, heldBytes: number, waiter: Waiter): Wait | undefined;
+  /** The process drains: all waits end, and those that would begin end at once. */
+  endWaits(): void;
   /** Picks for one request and counts it as in flight. Never throws. */
-  pick(request: RequestFacts, into: Pick): void;
+  pick(request: RequestFacts, into: PickResult): void;
   /**
    * The gateway sent the request to another endpoint than the picked one (a fallback, a retry): its
    * count moves there, also to a member of another pool. Returns the name of the pool whose member
@@ -102,8 +146,8 @@ export interface Scheduler {
   release(ticket: number, outcome: Outcome): void;
 }
 
-/** A blank {@link Pick} to be reused. */
-export function emptyPick(): Pick {
+/** A blank {@link PickResult} to be reused. */
+export function emptyPick(): PickResult {
   return {
     status: 'no_endpoint',
     reason: '',

@@ -23,6 +23,37 @@ export type ChoiceConfig =
   | { strategy: PartConfig }
   | { scorers: readonly ScorerConfig[]; pick: PartConfig };
 
+/** How requests of one priority wait. */
+export interface FlowBandConfig {
+  ordering: 'fcfs' | 'edf' | 'shortest';
+  ageingTokensPerMs: number;
+  /** Longest wait, ms; 0: none. */
+  ttlMs: number;
+  requestsMax: number;
+  bytesMax: number;
+  /** Share of the pool's tokens even while higher bands wait, 0 to 1. */
+  floorShare: number;
+}
+
+/** Bounds are of each worker process. */
+export interface FlowControlConfig {
+  /** Header that names a request's flow, in lower case. */
+  header: string;
+  requestsMax: number;
+  bytesMax: number;
+  /** Longest wait while the pool has no endpoint, ms; 0: none. */
+  noEndpointTtlMs: number;
+  /** What a generated token is charged, prompt tokens. */
+  outputTokenWeight: number;
+  /** Weights of flows by id; 1 unless named. */
+  weights: Readonly<Record<string, number>>;
+  gate: { batchRequests: number; kvCacheUsageRatio: number };
+  /** For priorities that are not named: from 0 on, and below. */
+  band: FlowBandConfig;
+  sheddableBand: FlowBandConfig;
+  bands: readonly (FlowBandConfig & { priority: number })[];
+}
+
 export interface PoolConfig {
   choice: ChoiceConfig;
   filters: readonly FilterConfig[];
@@ -30,6 +61,8 @@ export interface PoolConfig {
   staleAfterMs: number;
   retryAfterS: number;
   fallbacks: number;
+  /** `undefined`: requests are picked for as they come. */
+  flowControl: FlowControlConfig | undefined;
 }
 
 export interface PrefixIndexConfig {

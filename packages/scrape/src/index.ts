@@ -1,3 +1,4 @@
+export type { Way, WayStatus } from './by-name/by-name.ts';
 export * from './defaults.ts';
 export type { NearEngine } from './engine/near.ts';
 export type { EngineProfile, Selector, Signal, Source, VersionPage } from './engine/profile.ts';
@@ -11,6 +12,7 @@ export { isPage, type Page, type PageFailure, type PageResult } from './http/pag
 export { type VersionOutcome, VersionReader } from './http/version-reader.ts';
 export { Pace, type PaceSettings, type ScrapeOutcome } from './pace.ts';
 export { PageReader } from './page-reader.ts';
+export { type PageCounters, PageSource } from './page-source.ts';
 export type { SuspicionSettings } from './suspicion.ts';
 export {
   Target,

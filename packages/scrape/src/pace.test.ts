@@ -40,6 +40,28 @@ describe('Pace', () => {
     expect(one.intervalMs).toBe(50);
   });
 
+  it('takes no notice of the duration of a check, however often there is one', () => {
+    const one = pace();
+    for (let i = 0; i < 5; i++) one.next(busy, 0);
+    for (let i = 0; i < 9; i++) one.next({ ...busy, durationMs: 40, isCheck: true }, 0);
+    expect(one.durationMs).toBe(2);
+    expect(one.intervalMs).toBe(50);
+    // The engine has its rest after it all the same.
+    expect(one.next({ ...busy, durationMs: 400, isCheck: true }, 0)).toBe(50);
+  });
+
+  it('goes by the durations from now on when scrapes begin to cost something else', () => {
+    const one = pace();
+    for (let i = 0; i < 9; i++) one.next({ ...busy, durationMs: 30 }, 0);
+    expect(one.intervalMs).toBe(300);
+    one.forget();
+    one.next(busy, 0);
+    expect(one.intervalMs).toBe(50);
+    one.forget();
+    one.next({ ...busy, durationMs: 30 }, 0);
+    expect(one.intervalMs).toBe(300);
+  });
+
   it('slows down step by step while the engine is idle, and is back at once', () => {
     const one = pace();
     const intervals = Array.from({ length: 30 }, () => {
@@ -73,6 +95,7 @@ describe('Pace', () => {
       durationMs: fc.double({ min: 0, max: 5_000, noNaN: true }),
       failed: fc.boolean(),
       idle: fc.boolean(),
+      isCheck: fc.boolean(),
     });
     fc.assert(
       fc.property(

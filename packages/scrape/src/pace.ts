@@ -34,6 +34,8 @@ export interface ScrapeOutcome {
   failed: boolean;
   /** Neither running nor waiting requests, and the same numbers as before. */
   idle: boolean;
+  /** It cost more than the scrapes around it are to cost, and its duration tells nothing of them. */
+  isCheck?: boolean;
 }
 
 /**
@@ -75,6 +77,11 @@ export class Pace {
     return this.#smoothedMs;
   }
 
+  /** Scrapes cost something else from now on: the durations so far count no longer. */
+  forget(): void {
+    this.#durationsMs.length = 0;
+  }
+
   /** Until the grid's next moment, or a random part of the interval. */
   firstDelayMs(nowMs: number): number {
     const { grid, intervalMs } = this.#settings;
@@ -84,7 +91,7 @@ export class Pace {
   /** Takes in a scrape that ended at `nowMs`; the delay from then to the beginning of the next. */
   next(outcome: ScrapeOutcome, nowMs: number): number {
     const { durationMs } = outcome;
-    this.#smooth(durationMs);
+    if (!outcome.isCheck || this.#durationsMs.length === 0) this.#smooth(durationMs);
     this.#idleScrapes = outcome.idle ? this.#idleScrapes + 1 : 0;
     this.#failures = outcome.failed ? this.#failures + 1 : 0;
     this.#intervalMs = this.#plan();

@@ -3,6 +3,8 @@
  * targets, as reading a page is one synchronous step.
  */
 import { reason } from '@leadsman/wire';
+import { namesOnPage } from './by-name/names.ts';
+import type { PageShape } from './by-name/page-shape.ts';
 import { type CompiledProfile, compileProfile } from './engine/compile.ts';
 import { EngineDetector } from './engine/detect.ts';
 import { evaluate } from './engine/evaluate.ts';
@@ -70,6 +72,21 @@ export class PageReader {
   parse(page: Uint8Array, engine: string): number {
     parsePage(page, this.#profileOf(engine).names, this.#samples);
     return this.#samples.count;
+  }
+
+  /** Puts the shape of the page that was read last into `into`. */
+  readShape(engine: string, into: PageShape): void {
+    into.read(this.#samples, this.#profileOf(engine).names);
+  }
+
+  /** The profile's names that the page read last has. Not for every scrape; needs its bytes. */
+  namesOnPage(engine: string): string[] {
+    return namesOnPage(this.#profileOf(engine), this.#samples);
+  }
+
+  /** The sample name with this index among those of `engine`. */
+  nameAt(engine: string, index: number): string {
+    return this.#profileOf(engine).names.names[index] ?? '';
   }
 
   /** {@link read}, with all that a person wants to know about how it came out. Allocates. */

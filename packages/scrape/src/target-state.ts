@@ -116,7 +116,7 @@ export class TargetState {
    * old, and when exactly the engine rendered them is not known. Returns whether they differ.
    */
   succeed(reading: Reading, startedAtMs: number, durationMs: number): boolean {
-    if (this.#hasRestarted(reading.metrics)) {
+    if (this.isRestart(reading.metrics)) {
       this.#epoch = Math.max(this.#epoch + 1, Math.floor(this.#clock.unixMs()));
       this.#seq = 0;
       this.#revision = 0;
@@ -243,7 +243,8 @@ export class TargetState {
     return bytes;
   }
 
-  #hasRestarted(next: Float64Array): boolean {
+  /** Whether these numbers, taken for true, mean that the engine has restarted. */
+  isRestart(next: Readonly<Float64Array>): boolean {
     for (const index of counters) {
       if ((next[index] as number) < (this.#metrics[index] as number)) return true;
     }

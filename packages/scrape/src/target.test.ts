@@ -71,7 +71,8 @@ describe('Target', () => {
     expect(target.state.reason).toBe(reason.ok);
     expect(target.state.metrics[metric.waitingRequests]).toBe(12);
     expect(target.state.report(0).port).toBe(15_080);
-    expect(target.counters).toMatchObject({ scrapes: 1, bytes: 29 });
+    expect(target.counters.scrapes).toBe(1);
+    expect(target.pages).toMatchObject({ wholePages: 1, wholeBytes: 29, byNamePages: 0 });
   });
 
   it('gives up a page that takes longer to be read than its budget, and slows down for it', async () => {
@@ -139,7 +140,8 @@ describe('Target', () => {
     let openMax = 0;
     let served = 0;
     const server = await serve((request, response) => {
-      if (request.url === '/version') {
+      // The version, and series by name.
+      if (request.url !== '/metrics') {
         response.writeHead(404).end();
         return;
       }

@@ -3,13 +3,14 @@
  * sidecar has one for each serving port of its pod; a node agent one for each pod of its node that
  * has no sidecar.
  */
-import { reason } from '@leadsman/wire';
+import { type Reason, reason } from '@leadsman/wire';
+import type { WayStatus } from './by-name/by-name.ts';
 import { EngineVersion } from './engine-version.ts';
-import { type FetchSettings, PageFetcher } from './http/page-fetcher.ts';
-import { isPage, type PageFailure, type PageResult } from './http/page-result.ts';
+import type { FetchSettings } from './http/page-fetcher.ts';
 import { VersionReader } from './http/version-reader.ts';
 import { Pace, type PaceSettings } from './pace.ts';
 import type { PageReader } from './page-reader.ts';
+import { type PageCounters, PageSource, type Scraped } from './page-source.ts';
 import type { SuspicionSettings } from './suspicion.ts';
 import type { Clock, TargetIdentity } from './target-identity.ts';
 import { TargetState } from './target-state.ts';
@@ -21,6 +22,8 @@ export interface TargetOptions {
   suspicion: SuspicionSettings;
   /** Name of an engine profile, or `auto` to find out from the page. */
   engine: string;
+  /** Whether the engine may be asked for its series by name, where that works; by default it may. */
+  byName?: boolean;
 }
 
 export interface TargetDeps {
@@ -37,7 +40,6 @@ export interface TargetDeps {
 /** What a target's scrapes came to since its start; counters of the process add them up. */
 export interface TargetCounters {
   scrapes: number;
-  bytes: number;
   invalidSamples: number;
   unknownRankLabels: number;
   malformedLines: number;
@@ -48,11 +50,6 @@ export interface TargetCounters {
 }
 
 const plainPath = '/metrics';
-/**
- * CPU time one page may take to be read. A page of 120 KB takes a millisecond; reading is one step, in
- * which all other targets of the process wait, so what takes longer is not read at their pace.
- */
-const readMsMax = 100;
 const unknownEngine =
   'no series that only one known engine has; name the engine (--engine, or leadsman.dev/engine on the pod), or see leadsman explain';
 
@@ -60,7 +57,6 @@ export class Target {
   readonly state: TargetState;
   readonly counters: TargetCounters = {
     scrapes: 0,
-    bytes: 0,
     invalidSamples: 0,
     unknownRankLabels: 0,
     malformedLines: 0,
@@ -70,7 +66,7 @@ export class Target {
   };
   readonly #options: TargetOptions;
   readonly #deps: TargetDeps;
-  readonly #fetcher: PageFetcher;
+  readonly #source: PageSource;
   readonly #pace: Pace;
   readonly #version: EngineVersion;
   /** Paths tried in turn until one gives a page: some engines serve it elsewhere. */
@@ -79,8 +75,6 @@ export class Target {
   #engine: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  /** How long reading the latest page took. */
-  #readMs = 0;
   #started = false;
   #stopped = false;
 
@@ -89,7 +83,7 @@ export class Target {
     this.#options = options;
     this.#deps = deps;
     this.state = new TargetState(options.identity, options.suspicion, deps.clock);
-    this.#fetcher = new PageFetcher(options.fetch, () => deps.clock.nowMs());
+    this.#source = this.#createSource();
     this.#pace = new Pace(options.pace, deps.random);
     this.#version = this.#createVersion();
     this.#engine = options.engine === 'auto' ? undefined : options.engine;
@@ -97,13 +91,23 @@ export class Target {
       throw new RangeError(`unknown engine: ${this.#engine}`);
     }
     this.#paths = this.#candidatePaths();
-    this.#fetcher.path = this.#paths[0] as string;
+    this.#source.path = this.#paths[0] as string;
     this.state.scrapeIntervalMs = this.#pace.intervalMs;
   }
 
   /** The engine as configured or found; `undefined` until it is known. */
   get engine(): string | undefined {
     return this.#engine;
+  }
+
+  /** The pages that its scrapes fetched, by the way they were asked for. */
+  get pages(): Readonly<PageCounters> {
+    return this.#source.counters;
+  }
+
+  /** How the engine is asked now, and what that saves. */
+  get way(): WayStatus {
+    return this.#source.status;
   }
 
   /** The planned time between two scrapes, ms. */
@@ -125,7 +129,7 @@ export class Target {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
-    this.#fetcher.close();
+    this.#source.close();
     await Promise.all([this.#running, this.#version.stop()]);
   }
 
@@ -150,6 +154,20 @@ export class Target {
     }, delayMs);
   }
 
+  #createSource(): PageSource {
+    const { fetch, byName = true } = this.#options;
+    const { clock, reader, cpuMs = threadCpuMs } = this.#deps;
+    return new PageSource(
+      { fetch, byName },
+      {
+        reader,
+        nowMs: () => clock.nowMs(),
+        cpuMs,
+        isRestart: ({ metrics }) => this.state.isRestart(metrics),
+      },
+    );
+  }
+
   #createVersion(): EngineVersion {
     const { fetch } = this.#options;
     const { clock, reader } = this.#deps;
@@ -158,6 +176,9 @@ export class Target {
       counters: this.counters,
       pagesOf: (engine) => reader.profile(engine)?.versionPages ?? [],
       onVersion: (version) => {
+        const last = this.state.engineVersion;
+        // Another release may answer otherwise. One that was not known before is none.
+        if (last !== '' && version !== '' && version !== last) this.#source.restart();
         this.state.engineVersion = version;
       },
     });
@@ -174,44 +195,35 @@ export class Target {
 
   /** Scrapes and takes the result in; resolves to the delay before the next one. Never rejects. */
   async #scrape(): Promise<number> {
-    const startedAtMs = this.#deps.clock.nowMs();
-    const result = await this.#fetcher.fetch();
-    this.#readMs = 0;
+    const { way } = this.#source;
+    const scraped = await this.#source.scrape(this.#engine);
     this.counters.scrapes++;
-    const changed = this.#take(result, startedAtMs);
+    const changed = this.#take(scraped);
+    // Half of the median would be of the other way's durations.
+    if (this.#source.way !== way) this.#pace.forget();
     const outcome = {
       // Reading is paid by the others of this process, as rendering is by the engine's requests.
-      durationMs: result.durationMs + this.#readMs,
+      durationMs: scraped.totalMs,
       failed: this.state.reason !== reason.ok,
       idle: !changed && this.state.isIdle,
+      isCheck: scraped.isCheck,
     };
     const delayMs = this.#pace.next(outcome, this.#deps.clock.nowMs());
     this.state.scrapeIntervalMs = this.#pace.intervalMs;
     return delayMs;
   }
 
-  #take(result: PageResult, startedAtMs: number): boolean {
-    if (!isPage(result)) {
-      this.state.fail(result.reason, result.detail);
-      this.#tryOtherPath(result);
-      return true;
-    }
-    const { reader, cpuMs = threadCpuMs } = this.#deps;
-    const readFromMs = cpuMs();
-    this.counters.bytes += result.bytes.length;
-    this.#engine ??= reader.detect(result.bytes);
-    const outcome = reader.read(result.bytes, this.#engine ?? reader.engineNames[0] ?? '');
-    this.#readMs = cpuMs() - readFromMs;
-    if (this.#readMs > readMsMax) {
-      // Failing makes the pace slow down, so that other targets of this process keep theirs.
-      this.state.fail(reason.tooSlow, `reading the page took ${Math.round(this.#readMs)} ms`);
-      return true;
-    }
+  #take({ outcome, engine, isPage, startedAtMs, durationMs }: Scraped): boolean {
+    this.#engine = engine;
     if ('reason' in outcome) {
-      const unknown = this.#engine === undefined && outcome.reason === reason.noSeries;
+      const unknown = engine === undefined && outcome.reason === reason.noSeries;
       this.state.fail(outcome.reason, unknown ? unknownEngine : outcome.detail);
-      // Another engine may answer here after a restart.
-      if (this.#options.engine === 'auto') this.#engine = undefined;
+      if (!isPage) this.#tryOtherPath(outcome.reason);
+      else if (outcome.reason !== reason.tooSlow && this.#options.engine === 'auto') {
+        // Another engine may answer here after a restart.
+        this.#engine = undefined;
+        this.#source.restart();
+      }
       return true;
     }
     const { reading } = outcome;
@@ -219,11 +231,13 @@ export class Target {
     this.counters.unknownRankLabels += reading.unknownRankLabels;
     this.counters.malformedLines += reading.malformedLines;
     this.counters.droppedSamples += reading.droppedSamples;
-    return this.state.succeed(reading, startedAtMs, result.durationMs);
+    const changed = this.state.succeed(reading, startedAtMs, durationMs);
+    if (changed) this.#source.noteChange();
+    return changed;
   }
 
   #candidatePaths(): string[] {
-    const configured = this.#fetcher.path;
+    const configured = this.#source.path;
     const { reader } = this.#deps;
     if (this.#engine !== undefined) {
       const own = reader.profile(this.#engine)?.metricsPath ?? plainPath;
@@ -235,11 +249,11 @@ export class Target {
   }
 
   /** A path that gives something else than a page is not asked again before the others. */
-  #tryOtherPath(failure: PageFailure): void {
+  #tryOtherPath(why: Reason): void {
     if (this.#paths.length < 2 || this.state.reading !== undefined) return;
-    if (failure.reason !== reason.contentType && failure.reason !== reason.httpStatus) return;
+    if (why !== reason.contentType && why !== reason.httpStatus) return;
     this.#pathIndex = (this.#pathIndex + 1) % this.#paths.length;
-    this.#fetcher.path = this.#paths[this.#pathIndex] as string;
+    this.#source.path = this.#paths[this.#pathIndex] as string;
   }
 }
 

@@ -3,7 +3,7 @@
  * `leadsman_engine_…`. All are read when a scrape of the sidecar asks; a number that is unknown
  * has no series, rather than a 0. Units are Prometheus's base units, whatever they are on the wire.
  */
-import type { Target, TargetCounters } from '@leadsman/scrape';
+import type { PageCounters, Target, TargetCounters } from '@leadsman/scrape';
 import {
   type MetricName,
   metric,
@@ -19,7 +19,6 @@ import type { FrameComposer } from './frame-composer.ts';
 const paths: readonly ExporterPath[] = ['agent', 'nats', 'direct', 'none'];
 
 const targetCounters: readonly [keyof TargetCounters, string, string][] = [
-  ['bytes', 'page_bytes_total', 'Bytes of the pages read.'],
   ['invalidSamples', 'invalid_samples_total', 'Samples whose number cannot be: NaN, negative.'],
   [
     'unknownRankLabels',
@@ -29,6 +28,12 @@ const targetCounters: readonly [keyof TargetCounters, string, string][] = [
   ['malformedLines', 'malformed_lines_total', 'Lines that break the exposition format.'],
   ['droppedSamples', 'dropped_samples_total', 'Samples beyond a bound of the reader.'],
   ['versionFailures', 'version_failures_total', 'Questions for its version without an answer.'],
+];
+
+/** Pages by the way they were asked for: what counts them, and what counts their bytes. */
+const ways: readonly [way: string, pages: keyof PageCounters, bytes: keyof PageCounters][] = [
+  ['whole', 'wholePages', 'wholeBytes'],
+  ['by_name', 'byNamePages', 'byNameBytes'],
 ];
 
 const frameCounters: readonly [keyof ExporterCounters, string][] = [
@@ -72,6 +77,37 @@ function registerScrapeMetrics(registry: Registry, { targets, outcomes }: Metric
     collect() {
       this.reset();
       for (const [outcome, count] of outcomes.counts) this.inc({ outcome }, count);
+    },
+  });
+  const sumOf = (key: keyof PageCounters) =>
+    targets.reduce((sum, target) => sum + target.pages[key], 0);
+  new Counter({
+    name: 'leadsman_sidecar_pages_total',
+    help: 'Pages fetched, by how they were asked for: whole, or by the names of the series read.',
+    labelNames: ['way'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [way, pages] of ways) this.inc({ way }, sumOf(pages));
+    },
+  });
+  new Counter({
+    name: 'leadsman_sidecar_page_bytes_total',
+    help: 'Bytes of these pages.',
+    labelNames: ['way'],
+    registers,
+    collect() {
+      this.reset();
+      for (const [way, , bytes] of ways) this.inc({ way }, sumOf(bytes));
+    },
+  });
+  new Counter({
+    name: 'leadsman_sidecar_by_name_refused_total',
+    help: 'Answers by name that were not believed, so that the whole page was asked for, too.',
+    registers,
+    collect() {
+      this.reset();
+      this.inc(sumOf('byNameRefused'));
     },
   });
   for (const [key, name, help] of targetCounters) {
@@ -149,6 +185,18 @@ function registerEngineMetrics(registry: Registry, { targets, nowMs }: MetricSou
     collect() {
       this.reset();
       for (const target of targets) this.set(labelsOf(target), target.state.ageMs(nowMs()) / 1_000);
+    },
+  });
+  new Gauge({
+    name: 'leadsman_engine_by_name',
+    help: '1 while the engine is asked by name, 0 while for its whole page.',
+    labelNames,
+    registers,
+    collect() {
+      this.reset();
+      for (const target of targets) {
+        this.set(labelsOf(target), target.way.way === 'by_name' ? 1 : 0);
+      }
     },
   });
   new Gauge({

@@ -63,7 +63,21 @@ function targetJson(target: Target, nowMs: number): object {
       kvCacheUsageRatio: orNull(rank.kvCacheUsageRatio),
     })),
     invalid: metricNames.filter((name) => isUnusable(reading?.findings[metric[name]])),
-    counters: { ...target.counters },
+    scrapes: wayJson(target),
+    counters: { ...target.counters, ...target.pages },
+  };
+}
+
+/** How the engine is asked, and what a page of either way cost last. */
+function wayJson({ way }: Target): object {
+  return {
+    way: way.way,
+    whyNotByName: way.why || null,
+    names: way.names,
+    wholeBytes: orNull(way.wholeBytes),
+    wholeMs: orNull(way.wholeMs),
+    byNameBytes: orNull(way.byNameBytes),
+    byNameMs: orNull(way.byNameMs),
   };
 }
 

@@ -163,6 +163,7 @@ describe('the sidecar', () => {
     const sidecar = await start({ targets: [`8000=${engine.url}/metrics`], exporterMode: 'pod' });
     await until('a scrape', () => sidecar.targets[0]?.state.reading !== undefined);
     await until('the version', () => sidecar.targets[0]?.state.engineVersion !== '');
+    await until('scrapes by name', () => sidecar.targets[0]?.way.way === 'by_name');
     const snapshot = JSON.parse((await get(sidecar, '/snapshot')).text);
     expect(snapshot.exporter).toMatchObject({ mode: 'pod', path: 'none' });
     expect(snapshot.targets[0]).toMatchObject({
@@ -174,9 +175,16 @@ describe('the sidecar', () => {
       engineVersion: '0.11.0',
       models: ['house/model'],
       metrics: { runningRequests: 0, swappedRequests: null },
+      scrapes: { way: 'by_name', whyNotByName: null },
     });
+    const { wholeBytes, byNameBytes } = snapshot.targets[0].scrapes;
+    expect(byNameBytes).toBeLessThan(wholeBytes / 4);
     const { text } = await get(sidecar, '/metrics');
     expect(text).toMatch(/^leadsman_sidecar_scrapes_total\{outcome="ok"\} [1-9]/m);
+    expect(text).toMatch(/^leadsman_sidecar_pages_total\{way="whole"\} [1-9]/m);
+    expect(text).toMatch(/^leadsman_sidecar_page_bytes_total\{way="by_name"\} [1-9]/m);
+    expect(text).toMatch(/^leadsman_sidecar_by_name_refused_total 0$/m);
+    expect(text).toMatch(/^leadsman_engine_by_name\{port="8000",engine="vllm"\} 1$/m);
     expect(text).toMatch(/^leadsman_sidecar_version_failures_total 0$/m);
     expect(text).toMatch(/^leadsman_engine_running_requests\{port="8000",engine="vllm"\} 0$/m);
     expect(text).not.toMatch(/^leadsman_engine_swapped_requests\{/m);

@@ -162,6 +162,7 @@ function createTargets(
       pace: paceOf(config),
       suspicion: { scrapes: config.suspectAfterScrapes, forMs: config.suspectAfterMs },
       engine,
+      byName: config.scrapeByName === 'auto',
     };
     return new Target(options, { reader, clock, random, onReport });
   });

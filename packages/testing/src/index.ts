@@ -23,6 +23,7 @@ export * from './load/traffic.ts';
 export * from './process/child-process.ts';
 export * from './process/wait-until.ts';
 export * from './random.ts';
+export * from './rig/engine-processes.ts';
 export * from './rig/gateway-bootstrap.ts';
 export * from './rig/rig.ts';
 export * from './rig/rig-pod.ts';

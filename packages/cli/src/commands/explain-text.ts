@@ -1,20 +1,24 @@
 /** An explanation as text for a person, and as JSON for a program. */
 import type { Explanation, VersionOutcome } from '@leadsman/scrape';
+import type { Ways } from './explain-ways.ts';
 
 export interface Found extends Explanation {
   /** Whether the engine was found by the page, not told. */
   found: boolean;
   /** What the engine says of its version; `undefined`: it was not asked. */
   version: VersionOutcome | undefined;
+  /** How a sidecar would ask this engine; `undefined`: it was not tried. */
+  ways: Ways | undefined;
 }
 
 /** One JSON object and a line feed. Unknown is `null`. */
 export function explanationJson(explanation: Found): string {
-  const { loraRunning, loraWaiting, version, ...rest } = explanation;
+  const { loraRunning, loraWaiting, version, ways, ...rest } = explanation;
   const json = {
     ...rest,
     engineVersion: version !== undefined && 'version' in version ? version.version : null,
     engineVersionDetail: version === undefined ? null : versionDetail(version),
+    scrapes: ways === undefined ? null : { ...ways, whyNotByName: ways.whyNotByName || null },
     loraRunning: loraRunning ?? null,
     loraWaiting: loraWaiting ?? null,
     numbers: explanation.numbers.map((number) => ({ ...number, value: number.value ?? null })),
@@ -60,6 +64,7 @@ function head(explanation: Found): string {
   ];
   if (outcome === 'ok') {
     if (explanation.version !== undefined) rows.push(['version', version(explanation.version)]);
+    if (explanation.ways !== undefined) rows.push(['scrapes', scrapes(explanation.ways)]);
     rows.push(['models', explanation.models.join(', ') || 'not stated']);
     rows.push(['ranks', String(explanation.engineRanks)]);
     rows.push(['LoRA', lora(explanation)]);
@@ -71,6 +76,23 @@ function head(explanation: Found): string {
 function version(outcome: VersionOutcome): string {
   const detail = versionDetail(outcome);
   return 'why' in outcome ? `unknown: ${detail}` : `${outcome.version} (${detail})`;
+}
+
+function scrapes(ways: Ways): string {
+  const { wholeBytes, wholeMs, byNameBytes, byNameMs } = ways;
+  const whole = `${wholeBytes} bytes in ${milliseconds(wholeMs)}`;
+  if (ways.way === 'whole') return `of the whole page (${whole}); ${ways.whyNotByName}`;
+  const byName = `${byNameBytes} bytes in ${milliseconds(byNameMs)}`;
+  const saved = `${percent(byNameBytes, wholeBytes)} of the bytes, ${percent(byNameMs, wholeMs)} of the time`;
+  return `by name: ${byName}, instead of ${whole} (saved: ${saved})`;
+}
+
+function milliseconds(ms: number): string {
+  return `${Number(ms.toPrecision(2))} ms`;
+}
+
+function percent(part: number, whole: number): string {
+  return `${Math.round(100 * Math.max(0, 1 - part / whole))} %`;
 }
 
 /** The URL that told it, or why it is unknown. */

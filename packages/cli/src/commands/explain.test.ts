@@ -156,6 +156,29 @@ describe('leadsman explain', () => {
     expect((await run(await file(page))).out).not.toMatch(/^version/m);
   });
 
+  it('says which way a sidecar would use, and what that saves', async () => {
+    const engine = await startEngineSimulator({ ranks: 2 });
+    cleanUps.push(() => engine.stop());
+    const { out, code } = await run(`${engine.url}/metrics`);
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^scrapes +by name: \d+ bytes in [\d.]+ ms, instead of \d+ bytes in .* \(saved: 9\d % of the bytes, \d+ % of the time\)$/m,
+    );
+    const { scrapes } = JSON.parse((await run('--json', `${engine.url}/metrics`)).out);
+    expect(scrapes).toMatchObject({ way: 'by_name', whyNotByName: null });
+    expect(scrapes.wholeBytes).toBe(engine.page().length);
+    expect(scrapes.byNameBytes).toBeLessThan(scrapes.wholeBytes / 8);
+    expect(scrapes.byNameMs).toBeGreaterThan(0);
+    engine.faults.selection = 'empty';
+    const none = await run(`${engine.url}/metrics`);
+    expect(none.out).toMatch(/^scrapes +of the whole page \(\d+ bytes in .*\); asked by name: /m);
+    expect(none.code).toBe(0);
+    const json = JSON.parse((await run('--json', `${engine.url}/metrics`)).out);
+    expect(json.scrapes).toMatchObject({ way: 'whole', byNameBytes: null, byNameMs: null });
+    const fromFile = await run('--json', await file(page));
+    expect(JSON.parse(fromFile.out).scrapes).toBeNull();
+  });
+
   it('says why a page gives no numbers, and fails', async () => {
     const unknown = await run(await file('python_info 1\n'));
     expect(unknown.code).toBe(1);

@@ -19,6 +19,7 @@ import { Command } from 'commander';
 import { positive } from '../ask/option-values.ts';
 import { type CommandIo, exitCode } from '../io/command-io.ts';
 import { explanationJson, explanationText, type Found } from './explain-text.ts';
+import { measureWays, type Ways } from './explain-ways.ts';
 
 export interface ExplainIo extends CommandIo {
   nowMs(): number;
@@ -77,13 +78,15 @@ async function explain(
     // As a sidecar does: only after a good page.
     const ask = isUrl(page) && explanation.outcome === 'ok';
     const version = ask ? await readVersion(page, options, io, pages) : undefined;
-    return { ...explanation, version, found: wanted === undefined };
+    const ways = ask ? await findWays(page, options, io, { reader, engine }) : undefined;
+    return { ...explanation, version, ways, found: wanted === undefined };
   }
   const isPage = explanation.outcome === 'no_series';
   const near = isPage ? reader.near(bytes) : [];
   const detail = isPage ? whyUnknown(near, reader.engineNames) : explanation.detail;
   const unknown = { engine: 'unknown', title: 'unknown', version: undefined, found: false };
-  return { ...explanation, ...unknown, detail, near };
+  const ways = undefined;
+  return { ...explanation, ...unknown, ways, detail, near };
 }
 
 function readVersion(
@@ -93,6 +96,15 @@ function readVersion(
   pages: readonly VersionPage[],
 ): Promise<VersionOutcome> {
   return new VersionReader(settingsOf(url, options), io.nowMs).read(pages);
+}
+
+function findWays(
+  url: string,
+  options: ExplainOptions,
+  io: ExplainIo,
+  as: { reader: PageReader; engine: string },
+): Promise<Ways> {
+  return measureWays(settingsOf(url, options), { ...as, nowMs: io.nowMs });
 }
 
 function whyUnknown(near: readonly NearEngine[], known: readonly string[]): string {

@@ -1,13 +1,13 @@
 /** What all exchanges of one worker share: parts, options, and objects reused per message. */
 
-import { emptyPick, type Pick, type Scheduler } from '@leadsman/scheduling/scheduler';
+import { emptyPick, type PickResult, type Scheduler } from '@leadsman/scheduling/scheduler';
 import type { BodyMode } from '../body-mode.ts';
 import type { ByteBudget } from '../byte-budget.ts';
 import type { Counters } from '../counters.ts';
 import type { RequestRegistry } from '../in-flight/request-registry.ts';
-import type { Notices } from '../notices.ts';
 import type { PoolSelector } from '../pool-selector.ts';
 import { ProcessingRequest } from '../protobuf/processing-request.ts';
+import type { RateLimitedLog } from '../rate-limited-log.ts';
 import type { BodyReaders } from '../request/body-reader.ts';
 import { PickReplies } from './pick-replies.ts';
 import { ReusedFacts } from './reused-facts.ts';
@@ -42,7 +42,7 @@ export interface ExchangeParts {
   budget: ByteBudget;
   registry: RequestRegistry;
   counters: Counters;
-  notices: Notices;
+  log: RateLimitedLog;
   nowMs: () => number;
 }
 
@@ -54,13 +54,13 @@ export class ExchangeContext {
   readonly budget: ByteBudget;
   readonly registry: RequestRegistry;
   readonly counters: Counters;
-  readonly notices: Notices;
+  readonly log: RateLimitedLog;
   readonly nowMs: () => number;
   /** In order of arrival, so the oldest come first. */
   readonly waiting = new Set<Waiting>();
   readonly replies = new PickReplies();
   readonly decoded = new ProcessingRequest();
-  readonly pick: Pick = emptyPick();
+  readonly pick: PickResult = emptyPick();
   readonly facts = new ReusedFacts();
 
   constructor(parts: ExchangeParts) {
@@ -71,7 +71,7 @@ export class ExchangeContext {
     this.budget = parts.budget;
     this.registry = parts.registry;
     this.counters = parts.counters;
-    this.notices = parts.notices;
+    this.log = parts.log;
     this.nowMs = parts.nowMs;
   }
 

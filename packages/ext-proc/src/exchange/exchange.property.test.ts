@@ -3,6 +3,7 @@
  * steps below are what a transport can do to an exchange, in any order, legal for a gateway or not.
  */
 import { gzipSync } from 'node:zlib';
+import type { WaitOutcome } from '@leadsman/scheduling/scheduler';
 import fc from 'fast-check';
 import { afterAll, expect, test, vi } from 'vitest';
 import { encodeRequest } from '../protobuf/reference-codec.ts';
@@ -25,6 +26,7 @@ interface Setup {
   type: string;
   encoding: string;
   answer: Answer;
+  queues: boolean;
   atDecisionTimeout: 'pick' | 'refuse';
   bodyAboveMax: 'pick' | 'refuse';
 }
@@ -35,6 +37,7 @@ const setup: fc.Arbitrary<Setup> = fc.record({
   type: fc.constantFrom('application/json', 'text/plain'),
   encoding: fc.constantFrom('', 'gzip'),
   answer: fc.constantFrom<Answer>('picked', 'picked', 'picked', 'no_endpoint', 'shed', 'throws'),
+  queues: fc.boolean(),
   atDecisionTimeout: fc.constantFrom('pick', 'refuse'),
   bodyAboveMax: fc.constantFrom('pick', 'refuse'),
 });
@@ -46,7 +49,8 @@ const bodies = { small: 12, odd: 5_001, large: 400_000, tooLarge: bodyBytesMax +
 type Step =
   | { do: 'headers' | 'responseHeaders' | 'body' | 'responseBody'; size: number; end: boolean }
   | { do: 'trailers' | 'responseTrailers' | 'oversized' | 'malformed' | 'halfClose' }
-  | { do: 'block' | 'drain' | 'turn' | 'deadline' };
+  | { do: 'block' | 'drain' | 'turn' | 'deadline' }
+  | { do: 'endWait'; outcome: WaitOutcome };
 const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 6,
@@ -65,6 +69,20 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   {
     weight: 3,
     arbitrary: fc.record({ do: fc.constantFrom('block', 'drain', 'turn', 'deadline') }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('endWait'),
+      outcome: fc.constantFrom<WaitOutcome>(
+        'dispatched',
+        'dispatched',
+        'rejected-saturated',
+        'rejected-ttl-expired',
+        'rejected-no-endpoints',
+        'draining',
+      ),
+    }),
   },
 );
 
@@ -86,7 +104,9 @@ class Driven {
     const { answer, atDecisionTimeout, bodyAboveMax } = this.#setup;
     Object.assign(this.#rig.context.options, { atDecisionTimeout, bodyAboveMax });
     this.#rig.scheduler.answer = answer;
+    this.#rig.scheduler.queues = this.#setup.queues;
     if (next.do === 'turn') await new Promise((resolve) => setImmediate(resolve));
+    else if (next.do === 'endWait') this.#rig.scheduler.endWait(next.outcome);
     else if (next.do === 'block') this.#stream.backlogged = true;
     else if (next.do === 'deadline') this.#rig.passDeadline();
     else if (next.do === 'drain') {
@@ -171,6 +191,7 @@ test('buffered bodies that wait to be read are held within the budget', async ()
     type: 'application/json',
     encoding: '',
     answer: 'picked',
+    queues: false,
     atDecisionTimeout: 'pick',
     bodyAboveMax: 'pick',
   };
@@ -211,6 +232,7 @@ test('two exchanges that end anywhere leave no ticket, byte, timer or entry behi
       await vi.waitFor(() => expect(context.readers.inflating).toBe(0));
       await new Promise((resolve) => setImmediate(resolve));
       expect(scheduler.open.size).toBe(0);
+      expect(scheduler.waiters.size).toBe(0);
       expect(budget.usedBytes).toBe(0);
       expect(context.registry.size).toBe(0);
       expect(context.waiting.size).toBe(0);

@@ -14,7 +14,7 @@
  * | both halves ended       | the call is ended well, so that the gateway need not reset it      |
  * | closed, in any state    | the reservation is given back, exactly once                        |
  */
-import { BodyMode, bodyModeOf } from '../body-mode.ts';
+import { bodyModeOf } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
 import { Part, type ProcessingRequest } from '../protobuf/processing-request.ts';
 import { ProtobufError } from '../protobuf/reader.ts';
@@ -81,18 +81,18 @@ export class Exchange implements ExchangeHandler {
   closed(): void {
     if (this.#closed) return;
     this.#closed = true;
-    const { counters, notices } = this.#context;
+    const { counters, log } = this.#context;
     counters.add(Counter.exchanges_ended);
     const aborted = !this.#response.over;
     if (aborted && this.#reservation.held) {
       counters.add(Counter.exchanges_unfinished);
-      if (!this.#response.started) notices.endedWithoutResponse(this.#stream);
+      if (!this.#response.started) log.endedWithoutResponse(this.#stream);
     }
     try {
       this.#reservation.release(this.#response.outputTokens, aborted);
     } catch (error) {
       counters.add(Counter.handler_errors);
-      notices.fault('release', error);
+      log.fault('release', error);
     } finally {
       this.#request.closed();
     }
@@ -107,14 +107,14 @@ export class Exchange implements ExchangeHandler {
 
   /** Tells of a filter in the gateway that keeps from the picker what it needs. */
   #checkFilter(first: Part): void {
-    const { counters, notices } = this.#context;
+    const { counters, log } = this.#context;
     if (first !== Part.requestHeaders && first !== Part.none) {
       counters.add(Counter.exchanges_headers_unseen);
-      notices.misconfigured('request_header_mode', this.#stream);
+      log.misconfigured('request_header_mode', this.#stream);
     }
-    if (this.#response.mode === BodyMode.none) {
+    if (!this.#response.mode.showsBody) {
       counters.add(Counter.exchanges_responses_unseen);
-      notices.misconfigured('response_body_mode', this.#stream);
+      log.misconfigured('response_body_mode', this.#stream);
     }
   }
 
@@ -130,7 +130,7 @@ export class Exchange implements ExchangeHandler {
         this.#request.trailers();
         break;
       case Part.responseHeaders:
-        this.#context.notices.responded();
+        this.#context.log.responded();
         this.#response.headers(message);
         break;
       case Part.responseBody:
@@ -156,7 +156,7 @@ export class Exchange implements ExchangeHandler {
       return;
     }
     this.#context.counters.add(Counter.handler_errors);
-    this.#context.notices.fault('message', error);
+    this.#context.log.fault('message', error);
     if (this.#response.started) this.#stream.fail(GrpcStatus.internal, 'picker error');
     else this.#request.refuse('error', '', 0);
   }

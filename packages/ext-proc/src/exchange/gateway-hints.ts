@@ -3,21 +3,15 @@
  * be picked, and which one was used in the end.
  */
 
+import { header } from '../headers.ts';
 import type { ProcessingRequest } from '../protobuf/processing-request.ts';
-import { destinationHeader, lbNamespace } from '../protobuf/processing-response.ts';
+import { lbNamespace } from '../protobuf/processing-response.ts';
 import { entryValue, mapEntry, type Span, textsOfValue } from '../protobuf/struct-lookup.ts';
 
 const subsetNamespace = 'envoy.lb.subset_hint';
-const subsetKey = 'x-gateway-destination-endpoint-subset';
-const servedKey = `${destinationHeader}-served`;
+const subsetKey = `${header.destination}-subset`;
+const servedKey = `${header.destination}-served`;
 const extProcAttributes = 'envoy.filters.http.ext_proc';
-const upstreamAddress = 'upstream.address';
-
-/** Header by which the conformance suite steers the pick. */
-export const conformanceSelectionHeader = 'test-epp-endpoint-selection';
-
-/** Header by which it learns where the request went. */
-export const conformanceServedHeader = 'x-conformance-test-served-endpoint';
 
 /** As many endpoints as any pool may have. */
 const subsetEntriesMax = 20_000;
@@ -43,17 +37,30 @@ export function splitList(text: string): string[] {
   return entries;
 }
 
-/** The endpoint that served the request, as far as the gateway tells; else undefined. */
+/** The endpoint that served the request, as the gateway's metadata tell; else undefined. */
 export function servedEndpoint(message: ProcessingRequest): string | undefined {
   const namespace = metadataNamespace(message, lbNamespace);
   const served = namespace && mapEntry(namespace, servedKey);
-  if (served !== undefined) return textsOfValue(served, 1)[0];
+  return served && textsOfValue(served, 1)[0];
+}
+
+/** The upstream of the request, as an attribute tells, whether it answered or not. */
+export function upstreamAddress(message: ProcessingRequest): string | undefined {
+  return attribute(message, 'upstream.address');
+}
+
+/** Envoy's words for where an answer comes from. */
+export function responseCodeDetails(message: ProcessingRequest): string | undefined {
+  return attribute(message, 'response.code_details');
+}
+
+function attribute(message: ProcessingRequest, name: string): string | undefined {
   const spans = message.attributeSpans;
   for (let i = 0; i < spans.length; i += 2) {
     const entry: Span = { bytes: message.bytes, from: spans[i]!, to: spans[i + 1]! };
     const attributes = entryValue(entry, extProcAttributes);
-    const address = attributes && mapEntry(attributes, upstreamAddress);
-    if (address !== undefined) return textsOfValue(address, 1)[0];
+    const value = attributes && mapEntry(attributes, name);
+    if (value !== undefined) return textsOfValue(value, 1)[0];
   }
   return undefined;
 }

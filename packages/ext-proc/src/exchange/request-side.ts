@@ -30,15 +30,17 @@
  * In every mode the pick is made at once where waiting has no use: `end_of_stream` on headers, an
  * upgrade or CONNECT, a body that is not JSON or is announced above the cap.
  *
- * Held bytes are charged to the worker's budget and leave as they came: nothing is re-serialised.
+ * With flow control on, "deciding" lasts until the request's turn has come (`turn.ts`). Held bytes
+ * are charged to the worker's budget and leave as they came: nothing is re-serialised.
  */
-import { BodyMode, echoes } from '../body-mode.ts';
+import type { WaitOutcome } from '@leadsman/scheduling/scheduler';
+import { BodyMode } from '../body-mode.ts';
 import { Counter } from '../counters.ts';
+import { header } from '../headers.ts';
 import { echoBytes, echoMessage } from '../protobuf/echo.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
 import type { ProcessingRequest } from '../protobuf/processing-request.ts';
 import {
-  destinationHeader,
   headersReply,
   immediateReply,
   noOpReply,
@@ -48,22 +50,24 @@ import type { BodyReader } from '../request/body-reader.ts';
 import type { ExchangeStream } from '../transport/stream.ts';
 import type { ExchangeContext, Waiting } from './context.ts';
 import { HeldBody } from './held-body.ts';
-import { counterOf, type RefusalKind, refusalOf } from './refusal.ts';
+import { counterOf, kindOfOutcome, type RefusalKind, refusalOf } from './refusal.ts';
 import { isUpgrade, lengthAbove } from './request-headers.ts';
 import { RequestPick } from './request-pick.ts';
 import type { Reservation } from './reservation.ts';
+import { Turn, type TurnTaker } from './turn.ts';
 
 type State = 'idle' | 'collecting' | 'deciding' | 'picked' | 'passing' | 'refused';
 
 const noBytes = new Uint8Array(0);
-const removeClientPick = headersReply(ReplyTo.requestHeaders, [], [destinationHeader]);
+const removeClientPick = headersReply(ReplyTo.requestHeaders, [], [header.destination]);
 
-export class RequestSide implements Waiting {
+export class RequestSide implements Waiting, TurnTaker {
   readonly #context: ExchangeContext;
   readonly #stream: ExchangeStream;
   readonly #pick: RequestPick;
   readonly #onPicked: (destination: string) => void;
   readonly #held: HeldBody;
+  readonly #turn: Turn;
   mode: BodyMode = BodyMode.none;
   sinceMs = 0;
   #state: State = 'idle';
@@ -85,12 +89,13 @@ export class RequestSide implements Waiting {
     this.#stream = stream;
     this.#pick = new RequestPick(context, reservation);
     this.#held = new HeldBody(context.budget);
+    this.#turn = new Turn(context, stream, this);
     this.#onPicked = onPicked;
   }
 
   /** The gateway has sent all it will send of the request, and has all of it back. */
   get ended(): boolean {
-    return (this.#bodyEnded || this.mode === BodyMode.none) && !this.#waits;
+    return (this.#bodyEnded || !this.mode.showsBody) && !this.#waits;
   }
 
   get refused(): boolean {
@@ -109,7 +114,7 @@ export class RequestSide implements Waiting {
       return;
     }
     this.#bodyEnded = message.endOfStream;
-    if (this.#pick.read(message, this.#stream)) this.#collectOrPick(message.headers);
+    if (this.#pick.read(message, this.#stream, this.mode)) this.#collectOrPick(message.headers);
     else this.refuse('unknown_pool', '', 0);
   }
 
@@ -122,36 +127,34 @@ export class RequestSide implements Waiting {
     }
     if (this.#bodyEnded) {
       this.#context.counters.add(Counter.repeated_body_ends);
-      if (!echoes(this.mode)) this.#stream.send(noOpReply(ReplyTo.requestBody));
+      if (!this.mode.takesBodyBack) this.#stream.send(noOpReply(ReplyTo.requestBody));
       return;
     }
     this.#bodyEnded = endOfStream;
     if (this.#state === 'picked' && this.#waits) this.#keep(body);
     else if (!this.undecided) this.#pass(message);
-    else if (this.mode === BodyMode.fullDuplex) this.#hold(body);
+    else if (this.mode.sendsAhead) this.#hold(body);
     else if (this.#state === 'collecting') this.#takeWhole(body);
     else this.#pass(message);
   }
 
   trailers(): void {
     if (this.refused) return;
+    this.#bodyEnded = true;
     if (this.#state === 'collecting') {
-      if (this.mode !== BodyMode.fullDuplex) this.#replyTo = ReplyTo.requestTrailers;
+      if (!this.mode.sendsAhead) this.#replyTo = ReplyTo.requestTrailers;
       else this.#trailersWait = true;
-      this.#bodyEnded = true;
       this.#startDeciding();
     } else if (this.#state === 'deciding' || this.#waits) {
       this.#trailersWait = true;
-      this.#bodyEnded = true;
     } else {
-      this.#bodyEnded = true;
       this.#stream.send(noOpReply(ReplyTo.requestTrailers));
     }
   }
 
   /** A message too large to be taken: only a buffered body can be answered without its bytes. */
   oversized(): void {
-    if (this.#state === 'collecting' && this.mode !== BodyMode.fullDuplex) {
+    if (this.#state === 'collecting' && !this.mode.sendsAhead) {
       this.#replyTo = ReplyTo.requestBody;
       this.#aboveCap();
     } else {
@@ -161,10 +164,10 @@ export class RequestSide implements Waiting {
 
   /** The pick has waited long enough for the body. */
   expire(): void {
-    if (!this.undecided) return;
+    if (!this.undecided || this.#turn.awaited) return;
     if (this.#context.options.atDecisionTimeout === 'refuse') {
       this.refuse('deadline', '', 0);
-    } else if (this.mode === BodyMode.fullDuplex || this.#state === 'deciding') {
+    } else if (this.mode.sendsAhead || this.#state === 'deciding') {
       this.#context.counters.add(Counter.picks_at_deadline);
       this.#pickWithoutBody();
     }
@@ -189,6 +192,8 @@ export class RequestSide implements Waiting {
 
   /** No more messages will come; a pick that is still awaited goes out first. */
   halfClosed(): void {
+    // A gateway that lost its client half-closes first. Nobody waits for a pick in its place.
+    if (this.#turn.awaited) this.closed();
     if (this.#state === 'deciding' || this.#waits) this.#endAfterFlush = true;
     else this.#stream.end();
   }
@@ -210,11 +215,12 @@ export class RequestSide implements Waiting {
   }
 
   #collectOrPick(headers: HeaderList | undefined): void {
-    const waits =
-      this.mode === BodyMode.fullDuplex ||
-      this.mode === BodyMode.buffered ||
-      this.mode === BodyMode.bufferedPartial;
-    if (!waits || headers === undefined || this.#bodyEnded || isUpgrade(headers)) {
+    if (
+      !this.mode.showsBodyBeforePick ||
+      headers === undefined ||
+      this.#bodyEnded ||
+      isUpgrade(headers)
+    ) {
       this.#decide();
       return;
     }
@@ -230,19 +236,25 @@ export class RequestSide implements Waiting {
     this.#state = 'collecting';
     this.sinceMs = this.#context.nowMs();
     this.#context.waiting.add(this);
-    if (this.mode !== BodyMode.fullDuplex) this.#stream.send(removeClientPick);
+    if (!this.mode.sendsAhead) this.#stream.send(removeClientPick);
   }
 
   #hold(body: Uint8Array): void {
     const { budget, counters, options } = this.#context;
     const hasRoom = budget.usedBytes + body.length <= budget.bytesMax;
     const kept = this.#keep(body);
+    if (this.#turn.awaited) {
+      // The rest stays with the gateway until the turn has come.
+      if (!hasRoom) this.#stream.pause();
+      return;
+    }
     if (!hasRoom) {
       counters.add(Counter.body_memory_full);
       this.#pickWithoutBody();
       return;
     }
     if (this.#state === 'deciding') return;
+    this.#pick.sawBody(kept);
     this.#reader?.feed(kept);
     if (this.#held.bytes > options.bodyBytesMax) this.#aboveCap();
     else if (this.#bodyEnded) this.#startDeciding();
@@ -263,6 +275,7 @@ export class RequestSide implements Waiting {
       counters.add(Counter.body_memory_full);
       this.#pickWithoutBody();
     } else {
+      this.#pick.sawBody(body);
       this.#reader?.feed(this.#held.add(body, true));
       this.#startDeciding();
     }
@@ -286,8 +299,24 @@ export class RequestSide implements Waiting {
     this.#decide();
   }
 
-  /** Runs from messages, timers and the body reader alike, so an error must not leave it. */
+  /**
+   * All that the pick needs is there; where flow control is on, its turn may be to come. Runs from
+   * messages, timers and the body reader alike, so an error must not leave it.
+   */
   #decide(): void {
+    this.#state = 'deciding';
+    this.#context.waiting.delete(this);
+    try {
+      const joined = this.#pick.join();
+      if (joined !== undefined) this.#picked(joined);
+      else if (!this.#turn.ask(this.#pick, this.#reader?.fields, this.#held.bytes)) this.turnCame();
+    } catch (error) {
+      this.#fault(error);
+    }
+  }
+
+  /** Runs from the queue, so an error must not leave it. */
+  turnCame(): void {
     try {
       const destination = this.#pick.make(this.#reader?.fields);
       if (destination !== undefined) {
@@ -297,10 +326,18 @@ export class RequestSide implements Waiting {
         this.refuse(status as Exclude<typeof status, 'picked'>, reason, retryAfterS);
       }
     } catch (error) {
-      this.#context.counters.add(Counter.handler_errors);
-      this.#context.notices.fault('pick', error);
-      this.refuse('error', '', 0);
+      this.#fault(error);
     }
+  }
+
+  turnRefused(outcome: Exclude<WaitOutcome, 'dispatched'>, retryAfterS: number): void {
+    this.refuse(kindOfOutcome(outcome), outcome, retryAfterS);
+  }
+
+  #fault(error: unknown): void {
+    this.#context.counters.add(Counter.handler_errors);
+    this.#context.log.fault('pick', error);
+    this.refuse('error', '', 0);
   }
 
   #picked(destination: string): void {
@@ -308,7 +345,7 @@ export class RequestSide implements Waiting {
     this.#onPicked(destination);
     this.#stream.send(this.#context.replies.get(this.#replyTo, destination));
     this.#forgetFacts();
-    if (this.mode !== BodyMode.fullDuplex) this.#held.clear();
+    if (!this.mode.sendsAhead) this.#held.clear();
     this.flush();
   }
 
@@ -326,12 +363,12 @@ export class RequestSide implements Waiting {
   }
 
   #pass(message: ProcessingRequest): void {
-    if (echoes(this.mode)) {
+    if (this.mode.takesBodyBack) {
       this.#context.counters.add(Counter.body_bytes_echoed, message.body.length);
       echoMessage(this.#stream, ReplyTo.requestBody, message, this.mode);
       return;
     }
-    if (this.mode === BodyMode.none) this.#odd();
+    if (!this.mode.showsBody) this.#odd();
     this.#stream.send(noOpReply(ReplyTo.requestBody));
   }
 
@@ -348,6 +385,7 @@ export class RequestSide implements Waiting {
   }
 
   #letGo(): void {
+    this.#turn.leave();
     this.#forgetFacts();
     this.#held.clear();
     this.#endWaits = false;

@@ -11,6 +11,7 @@ export class Reservation {
   readonly #context: ExchangeContext;
   #entry: RequestEntry | undefined;
   #sawFirstToken = false;
+  #poolName = '';
 
   constructor(context: ExchangeContext) {
     this.#context = context;
@@ -20,16 +21,22 @@ export class Reservation {
     return this.#entry !== undefined;
   }
 
+  /** `namespace/name` of the pool that was picked from. */
+  get poolName(): string {
+    return this.#poolName;
+  }
+
   /** Joins a request that another stream has picked for; its destination, else undefined. */
-  join(poolName: string, requestId: string): string | undefined {
-    this.#entry = this.#context.registry.join(poolName, requestId);
+  join(poolName: string, identity: string): string | undefined {
+    this.#poolName = poolName;
+    this.#entry = this.#context.registry.join(poolName, identity);
     if (this.#entry !== undefined) this.#context.counters.add(Counter.duplicate_streams);
     return this.#entry?.destination;
   }
 
   /** Holds what the scheduler has just counted. */
-  take(poolName: string, requestId: string, ticket: number, destination: string): void {
-    this.#entry = this.#context.registry.add(poolName, requestId, ticket, destination);
+  take(poolName: string, identity: string, ticket: number, destination: string): void {
+    this.#entry = this.#context.registry.add(poolName, identity, ticket, destination);
   }
 
   /** A response is coming: later streams with this id are other requests. */
@@ -37,16 +44,26 @@ export class Reservation {
     if (this.#entry !== undefined) this.#context.registry.respond(this.#entry);
   }
 
-  /** The gateway sent the request elsewhere. */
-  servedBy(destination: string): void {
-    if (this.#entry === undefined || this.#entry.ticket < 0) return;
-    this.#context.scheduler.servedBy(this.#entry.ticket, destination);
+  /** The gateway sent the request elsewhere; the pool of that endpoint, if it is one of ours. */
+  servedBy(destination: string): string | undefined {
+    const ticket = this.#ticket;
+    return ticket < 0 ? undefined : this.#context.scheduler.servedBy(ticket, destination);
+  }
+
+  /** The request never came to an engine. */
+  withdraw(): void {
+    if (this.#ticket >= 0) this.#context.scheduler.withdraw(this.#ticket);
+  }
+
+  /** It did not because the endpoint cannot be reached. */
+  upstreamFailed(): void {
+    if (this.#ticket >= 0) this.#context.scheduler.upstreamFailed(this.#ticket);
   }
 
   firstToken(): void {
     if (this.#sawFirstToken || this.#entry === undefined) return;
     this.#sawFirstToken = true;
-    if (this.#entry.ticket >= 0) this.#context.scheduler.firstToken(this.#entry.ticket);
+    if (this.#ticket >= 0) this.#context.scheduler.firstToken(this.#ticket);
   }
 
   /** Gives the place back; any further call does nothing. */
@@ -54,9 +71,18 @@ export class Reservation {
     const entry = this.#entry;
     if (entry === undefined) return;
     this.#entry = undefined;
-    if (outputTokens > 0) this.#context.counters.add(Counter.output_tokens, outputTokens);
+    const { counters, registry, scheduler } = this.#context;
+    // Each stream of a request may have seen its usage, and any of them may be the last to end.
+    entry.outputTokens = Math.max(entry.outputTokens, outputTokens);
     // A guest's count belongs to the worker that picked.
-    if (!this.#context.registry.leave(entry) || entry.ticket < 0) return;
-    this.#context.scheduler.release(entry.ticket, { outputTokens, aborted });
+    if (!registry.leave(entry) || entry.isGuest) return;
+    if (entry.outputTokens > 0) counters.add(Counter.output_tokens, entry.outputTokens);
+    if (entry.ticket < 0) return;
+    scheduler.release(entry.ticket, { outputTokens: entry.outputTokens, aborted });
+  }
+
+  /** The scheduler's ticket; -1 without one, and for a guest. */
+  get #ticket(): number {
+    return this.#entry?.ticket ?? -1;
   }
 }

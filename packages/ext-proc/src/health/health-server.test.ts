@@ -45,6 +45,8 @@ const places = {
   async 'the ext_proc port'(health: HealthState): Promise<number> {
     const options = extProcOptions({ host: '127.0.0.1', port: 0, reusePort: false }, undefined);
     const scheduler = {
+      admit: () => undefined,
+      endWaits() {},
       pick() {},
       servedBy: () => undefined,
       firstToken() {},

@@ -1,7 +1,7 @@
 /**
- * Which HTTP requests this worker has in flight, by `x-request-id`, so that a request for which a
- * gateway opens several streams (several routes or filters to one pool) is picked for and counted
- * once.
+ * Which HTTP requests this worker has in flight, by an identity made of `x-request-id` and what was
+ * seen of the request, so that one for which a gateway opens several streams (several routes or
+ * filters to one pool) is picked for and counted once.
  *
  * A stream joins a request only while that request has not shown a response: filters of one
  * request run before its response comes, whereas a client that uses one id again and again soon
@@ -23,9 +23,24 @@ export interface RequestEntry {
   readonly destination: string;
   streams: number;
   responding: boolean;
+  /** Generated tokens that any of its streams has seen reported, -1 unknown. */
+  outputTokens: number;
+  /** Another worker holds it and counts it. */
+  readonly isGuest: boolean;
   /** Where other workers find it, -1 nowhere. */
   readonly slot: number;
 }
+
+const blank = {
+  key: '',
+  ticket: -1,
+  destination: '',
+  streams: 1,
+  responding: false,
+  outputTokens: -1,
+  isGuest: false,
+  slot: -1,
+};
 
 export class RequestRegistry {
   readonly #entries = new Map<string, RequestEntry>();
@@ -44,9 +59,9 @@ export class RequestRegistry {
    * The request that a new stream belongs to, joined; undefined when it is a request of its own.
    * One that another worker holds has the ticket -1: the count is that worker's.
    */
-  join(poolName: string, requestId: string): RequestEntry | undefined {
-    if (requestId === '') return undefined;
-    const key = keyOf(poolName, requestId);
+  join(poolName: string, identity: string): RequestEntry | undefined {
+    if (identity === '') return undefined;
+    const key = keyOf(poolName, identity);
     const entry = this.#entries.get(key);
     if (entry === undefined) return this.#guest(key);
     if (entry.responding || entry.streams >= streamsPerRequestMax) return undefined;
@@ -55,12 +70,12 @@ export class RequestRegistry {
   }
 
   /** Registers a request that was just picked for, with its first stream. */
-  add(poolName: string, requestId: string, ticket: number, destination: string): RequestEntry {
-    const key = requestId === '' ? '' : keyOf(poolName, requestId);
+  add(poolName: string, identity: string, ticket: number, destination: string): RequestEntry {
+    const key = identity === '' ? '' : keyOf(poolName, identity);
     // Another request under the same id keeps its place: this one just cannot be joined.
     const isNew = key !== '' && !this.#entries.has(key);
     const slot = isNew ? (this.#shared?.offer(key, destination) ?? -1) : -1;
-    const entry = { key, ticket, destination, streams: 1, responding: false, slot };
+    const entry = { ...blank, key, ticket, destination, slot };
     if (isNew) this.#entries.set(key, entry);
     return entry;
   }
@@ -85,10 +100,10 @@ export class RequestRegistry {
   #guest(key: string): RequestEntry | undefined {
     const destination = this.#shared?.join(key);
     if (destination === undefined) return undefined;
-    return { key: '', ticket: -1, destination, streams: 1, responding: true, slot: -1 };
+    return { ...blank, destination, responding: true, isGuest: true };
   }
 }
 
-function keyOf(poolName: string, requestId: string): string {
-  return `${poolName}\n${requestId}`;
+function keyOf(poolName: string, identity: string): string {
+  return `${poolName}\n${identity}`;
 }

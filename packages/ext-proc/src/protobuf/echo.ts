@@ -3,7 +3,7 @@
  *
  * Cost: an echoed chunk is one allocation and one copy.
  */
-import { BodyMode } from '../body-mode.ts';
+import type { BodyMode } from '../body-mode.ts';
 import type { ProcessingRequest } from './processing-request.ts';
 import { messageHeadroomBytes, type ReplyTo } from './processing-response.ts';
 import { varintBytes, writeVarint } from './writer.ts';
@@ -81,7 +81,7 @@ export function echoMessage(
   message: ProcessingRequest,
   mode: BodyMode,
 ): void {
-  if (mode !== BodyMode.grpc) {
+  if (!mode.keepsMessages) {
     echoBytes(sender, to, message.body, message.endOfStream);
     return;
   }

@@ -79,6 +79,9 @@ test.each([
   ['longer than the message', [0x12, 0x05, 0x00]],
   ['an endless varint', [0x50, ...Array(12).fill(0xff)]],
   ['a group', [0x13]],
+  ['thousands of empty attributes', Array(1_000).fill([0x4a, 0x00]).flat()],
+  ['thousands of unknown fields', Array(10_000).fill([0x7a, 0x00]).flat()],
+  ['the same part many times', Array(20).fill([0x12, 0x00]).flat()],
 ])('%s is a typed error', (_, bytes) => {
   expect(() => new ProcessingRequest().decode(Buffer.from(bytes))).toThrow(ProtobufError);
 });

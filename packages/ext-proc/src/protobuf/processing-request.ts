@@ -7,7 +7,7 @@
  * its size, since the body is a view into the message and not copied.
  */
 import { HeaderList } from './header-list.ts';
-import { ProtobufReader, tagOf, WireType } from './reader.ts';
+import { ProtobufError, ProtobufReader, tagOf, WireType } from './reader.ts';
 
 /** Which part of the HTTP exchange a message carries, by its field number. */
 export const Part = {
@@ -32,6 +32,13 @@ const tagMetadata = tagOf(8, WireType.bytes);
 const tagAttributes = tagOf(9, WireType.bytes);
 const tagObservability = tagOf(10, WireType.varint);
 const tagProtocolConfig = tagOf(11, WireType.bytes);
+
+/** More entries than a gateway has attributes to send; each is kept until the message is done. */
+const attributesMax = 256;
+/** A message has one part; a later one replaces it, as everywhere in protobuf. */
+const partsMax = 8;
+/** Top-level fields, known or not: no sender of ours has ten. */
+const fieldsMax = 4_096;
 
 /** A decoded message. `bytes`, `body` and `headers` are views into the message given. */
 export class ProcessingRequest {
@@ -63,16 +70,23 @@ export class ProcessingRequest {
     reader.reset(bytes);
     this.bytes = bytes;
     const end = bytes.length;
+    let fields = 0;
+    let parts = 0;
     while (reader.at < end) {
+      if (++fields > fieldsMax) throw new ProtobufError('too_many');
       const tag = reader.varint(end);
       const field = tag >>> 3;
       if ((tag & 7) === WireType.bytes && field >= Part.requestHeaders && field <= 7) {
+        if (++parts > partsMax) throw new ProtobufError('too_many');
         this.#readPart(field as Part, reader.span(end));
       } else if (tag === tagMetadata) {
         this.metadataTo = reader.span(end);
         this.metadataFrom = reader.at;
         reader.at = this.metadataTo;
       } else if (tag === tagAttributes) {
+        if (this.attributeSpans.length >= 2 * attributesMax) {
+          throw new ProtobufError('too_many');
+        }
         const to = reader.span(end);
         this.attributeSpans.push(reader.at, to);
         reader.at = to;

@@ -9,12 +9,12 @@
  * Headers are written with `raw_value` only (a gateway refuses a header that has both) and always
  * overwrite; `clear_route_cache` is never set; under `envoy.lb` there is one key, the destination.
  */
+import { header } from '../headers.ts';
 import { bytesField, textField, varintField } from './writer.ts';
 
 /** Free bytes before each message, for gRPC's flag and length. */
 export const messageHeadroomBytes = 5;
 
-export const destinationHeader = 'x-gateway-destination-endpoint';
 export const lbNamespace = 'envoy.lb';
 
 /** Which message a reply answers, by the field number of the reply. */
@@ -58,7 +58,7 @@ function headerMutation(
 /** The pick as dynamic metadata: field 8, a `Struct` of namespaces. */
 function pickMetadata(destination: string): Buffer {
   const value = textField(3, destination);
-  const inner = bytesField(1, textField(1, destinationHeader), bytesField(2, value));
+  const inner = bytesField(1, textField(1, header.destination), bytesField(2, value));
   const namespaceValue = bytesField(5, inner);
   return bytesField(8, bytesField(1, textField(1, lbNamespace), bytesField(2, namespaceValue)));
 }
@@ -76,7 +76,7 @@ const noOps = Object.values(ReplyTo).map((to) => message(bytesField(to)));
 export function pickReply(to: ReplyTo, destination: string): Buffer {
   const metadata = pickMetadata(destination);
   if (to === ReplyTo.requestTrailers) return message(bytesField(to), metadata);
-  const mutation = headerMutation(2, [[destinationHeader, destination]], []);
+  const mutation = headerMutation(2, [[header.destination, destination]], []);
   return message(bytesField(to, bytesField(1, mutation)), metadata);
 }
 

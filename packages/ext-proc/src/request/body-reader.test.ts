@@ -1,12 +1,12 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { Counters } from '../counters.ts';
-import { Notices } from '../notices.ts';
 import { ProcessingRequest } from '../protobuf/processing-request.ts';
 import { encodeRequest } from '../protobuf/reference-codec.ts';
+import { RateLimitedLog } from '../rate-limited-log.ts';
 import { type BodyReader, BodyReaders } from './body-reader.ts';
 
-const quiet = new Notices(undefined, () => 0);
+const quiet = new RateLimitedLog(undefined, () => 0);
 
 function headersOf(headers: Record<string, string>) {
   const decoded = new ProcessingRequest();
@@ -122,10 +122,10 @@ test.each([
   async (...row) => {
     const [, headers, body] = row;
     const logged: object[] = [];
-    const log = (fields: object) => logged.push(fields);
+    const note = (fields: object) => logged.push(fields);
     const counters = new Counters();
-    const notices = new Notices({ warn: log, error: log }, () => 0);
-    const readers = new BodyReaders(32 * 1_048_576, counters, notices);
+    const log = new RateLimitedLog({ warn: note, error: note }, () => 0);
+    const readers = new BodyReaders(32 * 1_048_576, counters, log);
     const reader = readers.open(headersOf(headers))!;
     const cause = new Error('a bug of the scanner');
     reader.fields!.scanner.feed = () => {

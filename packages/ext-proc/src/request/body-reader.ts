@@ -8,8 +8,9 @@
  */
 import { constants, createGunzip, type Gunzip } from 'node:zlib';
 import { Counter, type Counters } from '../counters.ts';
-import type { Notices } from '../notices.ts';
+import { header } from '../headers.ts';
 import type { HeaderList } from '../protobuf/header-list.ts';
+import type { RateLimitedLog } from '../rate-limited-log.ts';
 import { RequestFields } from './request-fields.ts';
 
 /** One slice takes 1 to 2 ms, and one slice is scanned per turn of the event loop, of all bodies. */
@@ -24,7 +25,7 @@ const inflatingMax = 64;
 /** What the readers of one worker share. */
 export class BodyReaders {
   readonly counters: Counters;
-  readonly notices: Notices;
+  readonly log: RateLimitedLog;
   /** Decoded bytes that are read of one body. */
   readonly bodyBytesMax: number;
   inflating = 0;
@@ -32,17 +33,17 @@ export class BodyReaders {
   /** Slices that wait for their turn; at most one per body. */
   readonly #turns: (() => void)[] = [];
 
-  constructor(bodyBytesMax: number, counters: Counters, notices: Notices) {
+  constructor(bodyBytesMax: number, counters: Counters, log: RateLimitedLog) {
     this.bodyBytesMax = bodyBytesMax;
     this.counters = counters;
-    this.notices = notices;
+    this.log = log;
   }
 
   /** A reader for a body with these headers; undefined where there are no fields to be had. */
   open(headers: HeaderList): BodyReader | undefined {
-    const type = headers.get('content-type');
+    const type = headers.get(header.contentType);
     if (type !== undefined && !type.toLowerCase().includes('json')) return undefined;
-    const encoding = headers.get('content-encoding')?.trim().toLowerCase() ?? '';
+    const encoding = headers.get(header.contentEncoding)?.trim().toLowerCase() ?? '';
     if (encoding === '' || encoding === 'identity') return new BodyReader(this, false);
     if ((encoding === 'gzip' || encoding === 'x-gzip') && this.inflating < inflatingMax) {
       return new BodyReader(this, true);
@@ -133,7 +134,7 @@ export class BodyReader {
       scanner.feed(chunk, from, to);
       if (scanner.failed) this.#giveUp(Counter.unparseable_bodies);
     } catch (error) {
-      this.#readers.notices.fault('body', error);
+      this.#readers.log.fault('body', error);
       this.#giveUp(Counter.handler_errors);
     }
   }

@@ -18,8 +18,8 @@ import { HealthCall, healthMethodOf } from '../health/health-call.ts';
 import { extProcService, type HealthState } from '../health/health-state.ts';
 import { RequestRegistry } from '../in-flight/request-registry.ts';
 import type { SharedRequests } from '../in-flight/shared-requests.ts';
-import { type NoticeLogger, Notices } from '../notices.ts';
 import { type PoolRoute, PoolSelector } from '../pool-selector.ts';
+import { type Logger, RateLimitedLog } from '../rate-limited-log.ts';
 import { BodyReaders } from '../request/body-reader.ts';
 import { CallTable } from '../transport/call-table.ts';
 import { GrpcCall } from '../transport/grpc-call.ts';
@@ -49,8 +49,8 @@ export interface ExtProcDeps {
   sharedRequests?: SharedRequests;
   health: HealthState;
   counters: Counters;
-  /** Hears of faults and of gateways that are set up wrongly; see `Notices`. */
-  logger?: NoticeLogger;
+  /** Hears of faults and of gateways that are set up wrongly; see `RateLimitedLog`. */
+  logger?: Logger;
   nowMs: () => number;
 }
 
@@ -68,7 +68,8 @@ export interface ExtProcServer {
   setIdentity(identity: TlsIdentity): void;
   /**
    * Goes out of service: health says NOT_SERVING at once; for `noticeMs` everything is still
-   * served, so that gateways can notice; then peers are sent away and open calls may finish until
+   * served, so that gateways can notice; then peers are sent away, requests that wait for their
+   * turn are refused so that another replica can take them, and open calls may finish until
    * `graceMs` after the begin. Resolves when the last call has ended or been cut off.
    */
   drain(noticeMs: number, graceMs: number): Promise<void>;
@@ -76,8 +77,20 @@ export interface ExtProcServer {
   close(): Promise<void>;
 }
 
-/** A third of the memory a worker usually gets. */
+/** Without a limit of the container. */
 export const defaultHeldBytesMax = 512 * 1_048_576;
+const leastHeldBytesMax = 16 * 1_048_576;
+
+/**
+ * What the calls of one of `workers` may hold in a container of `limitBytes` (0 or beyond the
+ * machine's memory: none). Heaps have half of it; a quarter is left to all workers' calls, of which
+ * they may use half as much again; see `ByteBudget`.
+ */
+export function heldBytesMaxFor(limitBytes: number, workers: number): number {
+  if (!(limitBytes > 0)) return defaultHeldBytesMax;
+  const share = Math.floor(limitBytes / 4 / workers);
+  return Math.max(leastHeldBytesMax, Math.min(defaultHeldBytesMax, share));
+}
 
 export const defaultExchangeOptions: ExchangeOptions = {
   requestBodyMode: BodyMode.fullDuplex,
@@ -104,6 +117,12 @@ export function extProcOptions(
   };
 }
 
+/** Why a request is no gRPC call, as an HTTP status; 0: it is one. */
+function httpProblem(headers: IncomingHttpHeaders): number {
+  if (headers[':method'] !== 'POST') return 405;
+  return /^application\/grpc(?:[+;]|$)/.test(headers['content-type'] ?? '') ? 0 : 415;
+}
+
 const processPath = `/${extProcService}/Process`;
 
 /** Starts serving. Rejects when an address cannot be listened on. */
@@ -116,16 +135,16 @@ export async function startExtProcServer(
   const pools = new PoolSelector(options.poolByPort);
   const budget = new ByteBudget(options.heldBytesMax);
   const registry = new RequestRegistry(deps.sharedRequests);
-  const notices = new Notices(deps.logger, nowMs);
+  const log = new RateLimitedLog(deps.logger, nowMs);
   const context = new ExchangeContext({
     options: options.exchange,
     scheduler: deps.scheduler,
     pools,
-    readers: new BodyReaders(options.exchange.bodyBytesMax, counters, notices),
+    readers: new BodyReaders(options.exchange.bodyBytesMax, counters, log),
     budget,
     registry,
     counters,
-    notices,
+    log,
     nowMs,
   });
   const calls = new CallTable(limits, counters, nowMs);
@@ -148,11 +167,24 @@ export async function startExtProcServer(
       counters,
       onClosed: calls.onClosed,
     });
+    const notGrpc = httpProblem(headers);
+    if (notGrpc !== 0) {
+      counters.add(Counter.calls_turned_away);
+      call.turnAway(notGrpc);
+      return;
+    }
+    const path = headers[':path'] ?? '';
+    // Health is told also then: a gateway that thinks us dead would fail every request.
+    if (budget.isFull && path === processPath) {
+      counters.add(Counter.calls_without_memory);
+      call.fail(GrpcStatus.resourceExhausted, 'out of memory for calls');
+      return;
+    }
     if (!calls.add(call)) {
       call.fail(GrpcStatus.resourceExhausted, 'too many calls');
       return;
     }
-    const handler = handlerOf(headers[':path'] ?? '', call);
+    const handler = handlerOf(path, call);
     if (handler === undefined) {
       counters.add(Counter.calls_unimplemented);
       call.fail(GrpcStatus.unimplemented, 'unknown method');
@@ -196,6 +228,7 @@ export async function startExtProcServer(
       health.startDraining();
       await calls.emptyOr(noticeMs, false);
       transport.drain();
+      deps.scheduler.endWaits();
       await calls.emptyOr(Math.max(0, graceMs - noticeMs), true);
       await close();
     },

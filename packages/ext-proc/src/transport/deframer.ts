@@ -47,6 +47,11 @@ export class Deframer {
     this.#budget = budget;
   }
 
+  /** Bytes of a message or its header that have come while the rest has not. */
+  get partialBytes(): number {
+    return this.#headerHave + this.#have;
+  }
+
   /** Delivers nothing more and lets go of everything held. May be called repeatedly. */
   stop(): void {
     this.#stopped = true;

@@ -21,6 +21,9 @@ const contentType = 'application/grpc';
 const responseHeaders = { ':status': 200, 'content-type': contentType };
 const respondOptions = { waitForTrailers: true };
 
+/** What Node and this process keep for an open call beside its bytes, at least. */
+const callBytes = 4_096;
+
 /** Larger messages are not worth the copy that joining them takes. */
 const gatherBytesMax = 16_384;
 
@@ -52,6 +55,13 @@ export class GrpcCall implements ExchangeStream {
   #gathered: Uint8Array[] = [];
   #gathering = false;
   #blocked = false;
+  /** Charged for the call and for bytes that Node holds for it, in and out. */
+  #chargedBytes = callBytes;
+  /** Progress of the message that is under way at the last two looks; see {@link stalled}. */
+  #partialBytes = 0;
+  #partialSinceMs = 0;
+  /** The exchange wants no more for now. */
+  #held = false;
   #status: number = GrpcStatus.ok;
   #statusText = '';
 
@@ -79,6 +89,7 @@ export class GrpcCall implements ExchangeStream {
       options.messageBytesMax,
       options.budget,
     );
+    options.budget.charge(callBytes);
     stream.on('wantTrailers', () => this.#sendTrailers());
     stream.on('close', () => this.#onClose());
   }
@@ -107,6 +118,37 @@ export class GrpcCall implements ExchangeStream {
     return this.#queuedBytes > sendQueueBytesMax;
   }
 
+  /** Charges the bytes that Node holds for the call as they are now. */
+  recharge(): void {
+    if (this.#closed) return;
+    const { writableLength, readableLength } = this.#stream;
+    this.#chargeTo(callBytes + writableLength + readableLength);
+  }
+
+  /** Whether a message has been begun and nothing of it has come for `timeoutMs`, though it could. */
+  stalled(nowMs: number, timeoutMs: number): boolean {
+    const bytes = this.#deframer.partialBytes;
+    if (bytes === 0 || bytes !== this.#partialBytes || this.#stream.isPaused() || this.#ending) {
+      this.#partialBytes = bytes;
+      this.#partialSinceMs = nowMs;
+      return false;
+    }
+    return nowMs - this.#partialSinceMs > timeoutMs;
+  }
+
+  /** Answers what is no gRPC call with an HTTP status. Instead of `start`. */
+  turnAway(httpStatus: number): void {
+    this.#ending = true;
+    this.#responded = true;
+    try {
+      this.#stream.respond({ ':status': httpStatus }, { endStream: true });
+      this.#closeOurs();
+    } catch {
+      // As in #respond.
+    }
+    this.#stream.resume();
+  }
+
   send(message: Uint8Array): void {
     if (this.#ending || this.#closed) return;
     const length = message.length - 5;
@@ -130,6 +172,18 @@ export class GrpcCall implements ExchangeStream {
     this.#write(message);
   }
 
+  pause(): void {
+    if (this.#ending || this.#closed) return;
+    this.#held = true;
+    this.#stream.pause();
+  }
+
+  resume(): void {
+    if (!this.#held) return;
+    this.#held = false;
+    if (!this.backlogged) this.#stream.resume();
+  }
+
   end(): void {
     this.fail(GrpcStatus.ok, '');
   }
@@ -143,6 +197,11 @@ export class GrpcCall implements ExchangeStream {
     this.#deframer.stop();
     if (!this.#blocked) this.#finish();
     this.#stream.resume();
+  }
+
+  #chargeTo(bytes: number): void {
+    this.#options.budget.charge(bytes - this.#chargedBytes);
+    this.#chargedBytes = bytes;
   }
 
   #onData(chunk: Buffer): void {
@@ -169,7 +228,10 @@ export class GrpcCall implements ExchangeStream {
     const stream = this.#stream;
     if (stream.destroyed || stream.writableEnded) return;
     if (!this.#responded && !this.#respond()) return;
-    if (!stream.write(message)) this.#blocked = true;
+    if (!stream.write(message)) {
+      this.#blocked = true;
+      this.recharge();
+    }
   }
 
   #respond(): boolean {
@@ -185,6 +247,7 @@ export class GrpcCall implements ExchangeStream {
 
   #drain(): void {
     this.#blocked = false;
+    this.recharge();
     let sent = 0;
     while (sent < this.#queue.length && !this.#blocked) {
       const message = this.#queue[sent++]!;
@@ -199,7 +262,7 @@ export class GrpcCall implements ExchangeStream {
       return;
     }
     this.#handler?.drained();
-    if (!this.backlogged && this.#stream.isPaused()) this.#stream.resume();
+    if (!this.backlogged && !this.#held && this.#stream.isPaused()) this.#stream.resume();
   }
 
   #finish(): void {
@@ -247,6 +310,7 @@ export class GrpcCall implements ExchangeStream {
   #onClose(): void {
     if (this.#closed) return;
     this.#closed = true;
+    this.#chargeTo(0);
     if (this.#stream.rstCode !== constants.NGHTTP2_NO_ERROR) {
       this.#options.counters.add(Counter.exchanges_cancelled);
     }

@@ -11,9 +11,11 @@ export interface TransportLimits {
   messageBytesMax: number;
   /** How long a call may stay without a first message before it is ended. */
   firstMessageTimeoutMs: number;
+  /** How long a message that was begun may stay without another byte of it. */
+  messageTimeoutMs: number;
   /** How long a connection may take to become HTTP/2 (TLS and SETTINGS). */
   handshakeTimeoutMs: number;
-  /** How long a connection may stay without any call. Gateways keep idle ones for an hour. */
+  /** How long a connection may stay without any call; gateways open another when they need one. */
   idleConnectionTimeoutMs: number;
   /** How often a connection's peer is asked whether it is there. */
   pingIntervalMs: number;
@@ -27,8 +29,9 @@ export const defaultTransportLimits: TransportLimits = {
   streamsMax: 65_536,
   messageBytesMax: 33 * 1_048_576,
   firstMessageTimeoutMs: 10_000,
+  messageTimeoutMs: 10_000,
   handshakeTimeoutMs: 10_000,
-  idleConnectionTimeoutMs: 4 * 3_600_000,
+  idleConnectionTimeoutMs: 10 * 60_000,
   // A dead gateway's requests are counted as in flight for at most these together.
   pingIntervalMs: 30_000,
   pingTimeoutMs: 20_000,

@@ -1,12 +1,17 @@
 import { EventEmitter } from 'node:events';
 import type { Http2Session } from 'node:http2';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Counters } from '../counters.ts';
 import { defaultTransportLimits, sweepIntervalMs } from './limits.ts';
 import { SessionTable } from './session-table.ts';
 
 class FakeSession extends EventEmitter {
   destroyed = false;
+  readonly socket: { remoteAddress: string };
+  constructor(remoteAddress = '10.0.0.1') {
+    super();
+    this.socket = { remoteAddress };
+  }
   readonly pings: (() => void)[] = [];
   ping(answered: () => void): boolean {
     this.pings.push(answered);
@@ -74,4 +79,53 @@ test('a connection that never became HTTP/2 is not asked, and closed in time', (
   pass(defaultTransportLimits.handshakeTimeoutMs + sweepIntervalMs);
   expect([silent.destroyed, silent.pings.length]).toEqual([true, 0]);
   expect(counters.get('sessions_timed_out')).toBe(1);
+});
+
+test('an idle connection is closed after some minutes, whatever it answers', () => {
+  const { idleConnectionTimeoutMs } = defaultTransportLimits;
+  expect(idleConnectionTimeoutMs).toBeLessThanOrEqual(15 * 60_000);
+  for (let passed = 0; passed <= idleConnectionTimeoutMs; passed += sweepIntervalMs) {
+    expect(session.destroyed).toBe(false);
+    pass(sweepIntervalMs);
+    for (const answered of session.pings.splice(0)) answered();
+  }
+  expect([session.destroyed, counters.get('sessions_timed_out')]).toEqual([true, 1]);
+});
+
+describe('when all places are taken', () => {
+  const add = (address: string) => {
+    const added = new FakeSession(address);
+    return { added, isIn: table.add(added as unknown as Http2Session) };
+  };
+
+  beforeEach(() => {
+    table = new SessionTable(
+      { ...defaultTransportLimits, connectionsMax: 4 },
+      counters,
+      () => nowMs,
+    );
+  });
+
+  test('idle connections of one address keep no other address out', () => {
+    const greedy = [1, 2, 3, 4].map(() => {
+      nowMs++;
+      return add('10.0.0.1').added;
+    });
+    table.callOpened(greedy[0] as unknown as Http2Session);
+    expect(add('10.0.0.2').isIn).toBe(true);
+    expect(greedy.map(({ destroyed }) => destroyed)).toEqual([false, true, false, false]);
+    expect([table.count, counters.get('sessions_displaced')]).toEqual([4, 1]);
+    // The greedy one does not get it back, nor more than the other.
+    expect(add('10.0.0.1').isIn).toBe(false);
+    expect(add('10.0.0.3').isIn).toBe(true);
+    expect(counters.get('sessions_refused')).toBe(1);
+  });
+
+  test('connections with calls are left alone', () => {
+    for (let i = 0; i < 4; i++) {
+      table.callOpened(add('10.0.0.1').added as unknown as Http2Session);
+    }
+    expect(add('10.0.0.2').isIn).toBe(false);
+    expect(table.count).toBe(4);
+  });
 });

@@ -6,6 +6,9 @@
  * ours is under way that could fail: only a PING tells, and without one its calls would be counted
  * as in flight for ever.
  *
+ * When all places are taken, a new connection gets that of the longest idle one of the address that
+ * has most of them, unless the newcomer's address is that one: nobody can keep the others out.
+ *
  * Drain of a connection, so that no call is lost in between:
  *   1. GOAWAY naming the largest stream id: the peer opens new calls elsewhere, but whatever it has
  *      already sent is still served;
@@ -19,6 +22,7 @@ import { sweepIntervalMs, type TransportLimits } from './limits.ts';
 const lastStreamId = 0x7fffffff;
 
 interface Entry {
+  readonly address: string;
   openedAtMs: number;
   /** When its last call ended. */
   idleSinceMs: number;
@@ -38,6 +42,8 @@ export class SessionTable {
   readonly #counters: Counters;
   readonly #nowMs: () => number;
   readonly #sessions = new Map<Http2Session, Entry>();
+  /** Connections by the peer's address. */
+  readonly #perAddress = new Map<string, number>();
   #draining = false;
 
   constructor(limits: TransportLimits, counters: Counters, nowMs: () => number) {
@@ -53,13 +59,15 @@ export class SessionTable {
   /** Takes a new connection in, or destroys it and returns false when there are too many. */
   add(session: Http2Session): boolean {
     session.on('error', () => this.#counters.add(Counter.session_errors));
-    if (this.#sessions.size >= this.#limits.connectionsMax) {
+    const address = session.socket?.remoteAddress ?? '';
+    if (this.#sessions.size >= this.#limits.connectionsMax && !this.#makeRoom(address)) {
       this.#counters.add(Counter.sessions_refused);
       session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
       return false;
     }
     const now = this.#nowMs();
     const entry: Entry = {
+      address,
       openedAtMs: now,
       idleSinceMs: now,
       calls: 0,
@@ -68,12 +76,13 @@ export class SessionTable {
       asked: false,
     };
     this.#sessions.set(session, entry);
+    this.#perAddress.set(address, (this.#perAddress.get(address) ?? 0) + 1);
     this.#counters.add(Counter.sessions_opened);
     session.once('remoteSettings', () => {
       entry.ready = true;
     });
     session.once('close', () => {
-      if (this.#sessions.delete(session)) this.#counters.add(Counter.sessions_closed);
+      this.#forget(session, entry);
     });
     if (this.#draining) drainSession(session);
     return true;
@@ -99,6 +108,36 @@ export class SessionTable {
         session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
       }
     }
+  }
+
+  /** Ends the longest idle connection of the address that has most, for one of `newcomer`. */
+  #makeRoom(newcomer: string): boolean {
+    let most = newcomer;
+    for (const [address, count] of this.#perAddress) {
+      if (count > (this.#perAddress.get(most) ?? 0)) most = address;
+    }
+    if (most === newcomer) return false;
+    let idlest: Http2Session | undefined;
+    let idleSinceMs = Number.POSITIVE_INFINITY;
+    for (const [session, { address, calls, idleSinceMs: since }] of this.#sessions) {
+      if (address !== most || calls > 0 || since >= idleSinceMs) continue;
+      idlest = session;
+      idleSinceMs = since;
+    }
+    if (idlest === undefined) return false;
+    this.#counters.add(Counter.sessions_displaced);
+    // Its `close` comes later, and its place is needed now.
+    this.#forget(idlest, this.#sessions.get(idlest)!);
+    idlest.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    return true;
+  }
+
+  #forget(session: Http2Session, { address }: Entry): void {
+    if (!this.#sessions.delete(session)) return;
+    this.#counters.add(Counter.sessions_closed);
+    const left = this.#perAddress.get(address)! - 1;
+    if (left > 0) this.#perAddress.set(address, left);
+    else this.#perAddress.delete(address);
   }
 
   #isDead(session: Http2Session, entry: Entry): boolean {

@@ -21,6 +21,9 @@ export interface ExchangeStream {
   send(message: Uint8Array): void;
   /** More is queued than should be: what can wait should wait for `drained`. */
   readonly backlogged: boolean;
+  /** Reads no more messages, which the peer's window then holds back, until {@link resume}. */
+  pause(): void;
+  resume(): void;
   /** Ends the call well, after what is queued. */
   end(): void;
   /** Ends the call with a gRPC status, after what is queued. */

@@ -63,6 +63,14 @@ describe('the feed service', () => {
     expect([...decodeFrame(message)]).toEqual([7]);
   });
 
+  it('refuses a count that a number cannot hold, and skips one it does not know', () => {
+    // Found by `npm run fuzz`: 2^53 in field 1, then in field 2, then in field 9.
+    const large = [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10];
+    expect(() => decodeReceived(Uint8Array.of(0x08, ...large))).toThrow(FeedMessageError);
+    expect(() => decodeWatchRequest(Uint8Array.of(0x10, ...large))).toThrow(FeedMessageError);
+    expect(decodeReceived(Uint8Array.of(0x48, ...large, 0x08, 7))).toBe(7);
+  });
+
   it('fails on arbitrary bytes only with its own error', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 40 }), (bytes) => {

@@ -52,7 +52,7 @@ export function encodeReceived(frames: number): Buffer {
 export function decodeReceived(message: Uint8Array): number {
   let frames = 0;
   for (const field of fields(message)) {
-    if (field.number === 1 && field.bytes === undefined) frames = field.value;
+    if (field.number === 1 && field.bytes === undefined) frames = countOf(field);
   }
   return frames;
 }
@@ -73,7 +73,9 @@ export function decodeWatchRequest(message: Uint8Array): WatchRequest {
   for (const field of fields(message)) {
     if (field.number === 1 && field.bytes !== undefined) {
       request.name = new TextDecoder().decode(field.bytes);
-    } else if (field.number === 2 && field.bytes === undefined) request.intervalMs = field.value;
+    } else if (field.number === 2 && field.bytes === undefined) {
+      request.intervalMs = countOf(field);
+    }
   }
   return request;
 }
@@ -106,6 +108,12 @@ interface Field {
   number: number;
   value: number;
   bytes: Uint8Array | undefined;
+}
+
+/** What a number cannot hold exactly is no count that a sender means. */
+function countOf({ value }: Field): number {
+  if (!Number.isSafeInteger(value)) throw new FeedMessageError(`the number ${value} is too large`);
+  return value;
 }
 
 function* fields(message: Uint8Array): Generator<Field> {
@@ -148,7 +156,7 @@ function writeVarint(into: Uint8Array, offset: number, value: number): void {
   into[at] = rest;
 }
 
-/** Up to 2^53: all that a counter of frames or a length can be. */
+/** Exact up to 2^53, more than a counter of frames or a length can be; what is above is rounded. */
 function readVarint(message: Uint8Array, offset: number): number {
   let value = 0;
   let scale = 1;

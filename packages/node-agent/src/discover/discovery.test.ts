@@ -156,6 +156,8 @@ describe('pods without a sidecar', () => {
     expect(text).toContain('leadsman_node_agent_no_sidecar_pods 3');
     expect(text).toContain('leadsman_node_agent_scraped_targets 1');
     expect(text).toMatch(/leadsman_node_agent_scrapes_total\{outcome="ok"\} \d/);
+    expect(text).toMatch(/leadsman_node_agent_pages_total\{way="whole"\} [1-9]/);
+    expect(text).toMatch(/leadsman_node_agent_page_bytes_total\{way="whole"\} [1-9]/);
   });
 });
 

@@ -102,6 +102,30 @@ export function registerDiscoveryMetrics(
     ],
   ]);
   new Counter({
+    name: 'leadsman_node_agent_pages_total',
+    help: 'Pages fetched by this agent, by how they were asked for.',
+    labelNames: ['way'],
+    registers,
+    collect() {
+      const { wholePages, byNamePages } = scrapes.pages;
+      this.reset();
+      this.inc({ way: 'whole' }, wholePages);
+      this.inc({ way: 'by_name' }, byNamePages);
+    },
+  });
+  new Counter({
+    name: 'leadsman_node_agent_page_bytes_total',
+    help: 'Bytes of these pages.',
+    labelNames: ['way'],
+    registers,
+    collect() {
+      const { wholeBytes, byNameBytes } = scrapes.pages;
+      this.reset();
+      this.inc({ way: 'whole' }, wholeBytes);
+      this.inc({ way: 'by_name' }, byNameBytes);
+    },
+  });
+  new Counter({
     name: 'leadsman_node_agent_scrapes_total',
     help: 'Scrapes by this agent, by their outcome.',
     labelNames: ['outcome'],

@@ -4,6 +4,7 @@
  */
 import {
   type PaceSettings,
+  type PageCounters,
   PageReader,
   paceDefaults,
   pageBytesMaxDefault,
@@ -25,6 +26,8 @@ export interface PodScrapesOptions {
   nodeName: string;
   /** Wanted time between two scrapes of one target, ms; at most that of {@link paceDefaults}. */
   intervalMs: number;
+  /** Whether engines may be asked by name; by default they may. */
+  byName?: boolean;
   /** Targets at once; more are counted and not scraped. */
   targetsMax: number;
   sender: FrameSender;
@@ -50,6 +53,8 @@ export class PodScrapes {
   readonly outcomes = new Map<string, number>();
   /** Targets that could not be had: no room, or an address or engine that cannot be used. */
   refusedTargets = 0;
+  /** Pages of targets that are gone. */
+  readonly #endedPages = noPages();
   readonly #options: PodScrapesOptions;
   readonly #reader = new PageReader();
   readonly #writer: FrameWriter;
@@ -69,6 +74,13 @@ export class PodScrapes {
 
   get size(): number {
     return this.#running.size;
+  }
+
+  /** Pages fetched so far, by the way they were asked for. */
+  get pages(): Readonly<PageCounters> {
+    const sum = { ...this.#endedPages };
+    for (const { target } of this.#running.values()) addPages(sum, target.pages);
+    return sum;
   }
 
   /** Begins, changes or ends the scrapes of a pod so that they are as its facts say. */
@@ -112,7 +124,7 @@ export class PodScrapes {
   }
 
   #create(pod: PodFacts, wanted: ScrapeTarget, rank: number): Target {
-    const { nowMs, unixMs, random, nodeName } = this.#options;
+    const { nowMs, unixMs, random, nodeName, byName = true } = this.#options;
     const options: TargetOptions = {
       identity: {
         podUid: pod.uid,
@@ -138,6 +150,7 @@ export class PodScrapes {
       pace: this.#pace,
       suspicion: suspicionDefaults,
       engine: wanted.engine,
+      byName,
     };
     const key = keyOf(pod.uid, wanted.port);
     return new Target(options, {
@@ -175,11 +188,20 @@ export class PodScrapes {
     if (running === undefined) return;
     this.#running.delete(key);
     void running.target.stop();
+    addPages(this.#endedPages, running.target.pages);
     // Without a single report nobody knows of it.
     if (running.sentAttributes === undefined) return;
     this.#writer.append(recordType.gone, running.target.state.goneBytes());
     this.#options.take(this.#writer.finish());
   }
+}
+
+function noPages(): PageCounters {
+  return { wholePages: 0, wholeBytes: 0, byNamePages: 0, byNameBytes: 0, byNameRefused: 0 };
+}
+
+function addPages(sum: PageCounters, pages: Readonly<PageCounters>): void {
+  for (const key of Object.keys(sum) as (keyof PageCounters)[]) sum[key] += pages[key];
 }
 
 function keyOf(uid: string, port: number): string {

@@ -1,3 +1,4 @@
+import type { FlowControlSnapshot } from '@leadsman/scheduling/shared/messages';
 import { createAdmin, createLogger, monotonicMs } from '@leadsman/service';
 import { ViewReader } from '@leadsman/view/reader';
 import { podKeyFromUid, podKeyText } from '@leadsman/wire';
@@ -10,6 +11,7 @@ import { SilentPorts } from './silent-ports.ts';
 describe('the routes of the picker', () => {
   const fleet = new SampleFleet();
   let problems: string[] = [];
+  let waiting: FlowControlSnapshot | undefined;
   let server: ReturnType<typeof createAdmin>;
   const endpoint = (uid: string, index: number, port: number) => ({
     index,
@@ -40,6 +42,7 @@ describe('the routes of the picker', () => {
       membership: () => ({ foreign: { 'serving/other': 'another Service' } }),
       reader: new ViewReader(fleet.view),
       silentPorts: (pool) => silent.of(pool),
+      waiting: () => waiting,
       inFlight: (index) => index + 5,
       picks: (index) => index + 50,
       nowMs: monotonicMs,
@@ -48,6 +51,14 @@ describe('the routes of the picker', () => {
     });
   });
   afterEach(() => server.close());
+
+  it('tell who waits, where flow control is on', async () => {
+    const band = { priority: 0, requests: 3, bytes: 900, tokens: 50, oldestMs: 12, outcomes: {} };
+    waiting = { isBlind: false, bands: [{ ...band, flows: [{ flow: 'a', requests: 3 }] }] };
+    const { pools } = (await server.inject('/v1/pools')).json();
+    expect(pools[0].waiting).toEqual(waiting);
+    waiting = undefined;
+  });
 
   it('tell pools, and why endpoints are missing', async () => {
     expect((await server.inject('/v1/pools')).json()).toEqual({

@@ -2,6 +2,7 @@
  * What the picker's main thread tells people: which pools it serves and why one may be empty, and
  * what it knows of each endpoint. And one thing they may ask of it: to read its strategy file now.
  */
+import type { FlowControlSnapshot } from '@leadsman/scheduling/shared/messages';
 import { type EndpointJson, endpointJson } from '@leadsman/view/endpoint-json';
 import type { ViewReader } from '@leadsman/view/reader';
 import type { FastifyInstance } from 'fastify';
@@ -30,6 +31,8 @@ export interface AdminDeps {
   reader: ViewReader;
   /** Members whose port never answered. */
   silentPorts: (pool: PoolStatus) => SilentList;
+  /** Requests that wait for their turn; undefined where flow control is off. */
+  waiting: (pool: string) => FlowControlSnapshot | undefined;
   inFlight: (index: number) => number;
   picks: (index: number) => number;
   nowMs: () => number;
@@ -48,6 +51,7 @@ export function addPickerRoutes(server: FastifyInstance, deps: AdminDeps): void 
       endpoints: pool.endpoints.length,
       reasons: pool.reasons,
       neverAnswered: deps.silentPorts(pool),
+      waiting: deps.waiting(pool.pool),
     })),
     membership: deps.membership(),
   }));

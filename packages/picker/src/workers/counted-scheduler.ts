@@ -1,5 +1,12 @@
 /** Counts picks per endpoint in shared memory, for people and tests; otherwise a pass-through. */
-import type { Outcome, Pick, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
+import type {
+  Outcome,
+  PickResult,
+  RequestFacts,
+  Scheduler,
+  Wait,
+  Waiter,
+} from '@leadsman/scheduling/scheduler';
 
 export class CountedScheduler implements Scheduler {
   readonly #scheduler: Scheduler;
@@ -10,7 +17,15 @@ export class CountedScheduler implements Scheduler {
     this.#picks = new Uint32Array(picks);
   }
 
-  pick(request: RequestFacts, into: Pick): void {
+  admit(request: RequestFacts, heldBytes: number, waiter: Waiter): Wait | undefined {
+    return this.#scheduler.admit(request, heldBytes, waiter);
+  }
+
+  endWaits(): void {
+    this.#scheduler.endWaits();
+  }
+
+  pick(request: RequestFacts, into: PickResult): void {
     this.#scheduler.pick(request, into);
     if (into.status === 'picked' && into.endpoint !== undefined) {
       Atomics.add(this.#picks, into.endpoint.index, 1);

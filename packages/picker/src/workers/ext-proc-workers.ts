@@ -31,6 +31,8 @@ export interface ExtProcWorkersOptions {
   heartbeats: readonly ArrayBufferLike[];
   /** Options of Node for each worker. */
   nodeOptions: readonly string[];
+  /** What the calls of one worker may hold together. */
+  heldBytesMax: number;
   /** `undefined`: plaintext. */
   identity: TlsIdentity | undefined;
   /** The configuration that a worker starts with. */
@@ -177,11 +179,11 @@ export class ExtProcWorkers {
   }
 
   #startOf(worker: number): WorkerStart {
-    const { config, memorySize, scheduling } = this.#options;
+    const { config, heldBytesMax, memorySize, scheduling } = this.#options;
     return {
       worker,
       memory: memorySize,
-      extProc: extProcOptionsOf(config, this.#port, this.#identity),
+      extProc: extProcOptionsOf(config, this.#port, this.#identity, heldBytesMax),
       config: scheduling(),
       logLevel: config.logLevel,
     };

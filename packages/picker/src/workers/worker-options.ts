@@ -1,10 +1,6 @@
 /** From the picker's flags to what one worker needs to know. */
 import { BodyMode } from '@leadsman/ext-proc/body-mode';
-import {
-  defaultExchangeOptions,
-  defaultHeldBytesMax,
-  type ExtProcOptions,
-} from '@leadsman/ext-proc/server/server';
+import { defaultExchangeOptions, type ExtProcOptions } from '@leadsman/ext-proc/server/server';
 import type { TlsIdentity } from '@leadsman/ext-proc/transport/http2-server';
 import { defaultTransportLimits } from '@leadsman/ext-proc/transport/limits';
 import type { PickerConfig } from '../config/picker-config.ts';
@@ -36,12 +32,13 @@ export function parsePoolPorts(texts: readonly string[]): PoolPort[] {
 
 /**
  * The options of a worker's server. `port` is that of the first address: 0 until the system has
- * given one to the first worker.
+ * given one to the first worker. `heldBytesMax`: what its calls may hold together.
  */
 export function extProcOptionsOf(
   config: PickerConfig,
   port: number,
   tls: TlsIdentity | undefined,
+  heldBytesMax: number,
 ): ExtProcOptions {
   const poolPorts = parsePoolPorts(config.poolPorts);
   const mode = bodyModes[config.requestBodyMode];
@@ -65,7 +62,7 @@ export function extProcOptionsOf(
       ...defaultTransportLimits,
       messageBytesMax: config.bodyBytesMax + messageOverheadBytes,
     },
-    heldBytesMax: defaultHeldBytesMax,
+    heldBytesMax,
     poolByPort: new Map(poolPorts.map((entry) => [entry.port, entry.pool])),
   };
 }

@@ -2,6 +2,7 @@
 import { registerReadCounters } from '@leadsman/service';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { PoolSnapshot } from '../shared/messages.ts';
+import { registerFlowControlMetrics } from './flow-control-metrics.ts';
 import type { SchedulingHub } from './scheduling-hub.ts';
 
 /** Registers the metrics; they are filled when the page is rendered. */
@@ -12,6 +13,7 @@ export function registerSchedulingMetrics(
 ): void {
   registerPicks(registry, hub);
   registerPools(registry, hub);
+  registerFlowControlMetrics(registry, hub);
   registerCacheFeedback(registry, hub);
   registerReplicas(registry, hub, clock);
   single(registry, 'reloads_total', 'Scheduling configurations taken over', () => hub.reloads);

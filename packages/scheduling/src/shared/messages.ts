@@ -22,6 +22,28 @@ export interface SchedulingSnapshot {
   overflowedTickets: number;
 }
 
+/** Waiting requests of one priority, in one worker or added up. */
+export interface BandSnapshot {
+  priority: number;
+  requests: number;
+  bytes: number;
+  /** Uncached prompt tokens, as estimated. */
+  tokens: number;
+  /** How long the one that came first has waited, ms; NaN: nobody waits. */
+  oldestMs: number;
+  /** Ends of waiting by outcome, ever. */
+  outcomes: Record<string, number>;
+  /** The flows with the most waiting requests. */
+  flows: { flow: string; requests: number }[];
+}
+
+export interface FlowControlSnapshot {
+  /** No endpoint has fresh numbers: the gate goes by requests in flight alone. */
+  isBlind: boolean;
+  /** Highest priority first. */
+  bands: BandSnapshot[];
+}
+
 export interface PoolSnapshot {
   pool: string;
   strategy: string;
@@ -38,4 +60,6 @@ export interface PoolSnapshot {
   sleeping: number;
   unreachable: number;
   isSaturated: boolean;
+  /** `undefined`: off. */
+  flowControl: FlowControlSnapshot | undefined;
 }

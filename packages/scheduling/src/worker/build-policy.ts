@@ -70,6 +70,7 @@ class PolicyBuilder {
       retryAfterS: pool.retryAfterS,
       fallbacks: pool.fallbacks,
       priority: config.priority,
+      flowControl: pool.flowControl,
       recordsPrompts: recordsPrompts(pool.choice) || recordsAny(config.routingHeaderAllow),
     };
   }

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { createRig, endpointsOf, poolName, type Rig, tally } from '../fixture/scheduler-rig.ts';
-import type { Pick } from '../scheduler.ts';
+import type { PickResult } from '../scheduler.ts';
 
 const strategies = ['least-load', 'expected-work', 'least-request'];
 
@@ -20,7 +20,7 @@ describe.each(strategies)('%s over gauges that stay at 0', (strategy) => {
   it('splits 40 requests evenly, and does not count them twice afterwards', async () => {
     const endpoints = endpointsOf(2);
     const rig = await createRig({ config: `default: { strategy: ${strategy} }`, endpoints });
-    const picks: Pick[] = [];
+    const picks: PickResult[] = [];
     let nowMs = 0;
     for (; nowMs <= 18_000; nowMs += 10) {
       if (nowMs % 50 === 0) {
@@ -49,7 +49,7 @@ describe.each(strategies)('%s over gauges that stay at 0', (strategy) => {
     const rig = await createRig({ config: `default: { strategy: ${strategy} }`, endpoints });
     const { table } = rig.scheduler.pools.get(poolName)!;
     let nowMs = 0;
-    const mine: Pick[] = [];
+    const mine: PickResult[] = [];
     for (; nowMs < 400; nowMs += 10) {
       if (nowMs < 100) mine.push(rig.pick({ nowMs, promptTokens: 200 }));
       rig.scheduler.tick(nowMs);

@@ -7,7 +7,7 @@
  */
 import type { PoolUpdate } from '../endpoint.ts';
 import type { Random } from '../random.ts';
-import type { Pick, RequestFacts } from '../scheduler.ts';
+import type { PickResult, RequestFacts, Wait, Waiter } from '../scheduler.ts';
 import { type CacheListener, CandidateTable } from './candidates/candidate-table.ts';
 import type { GaugeSource } from './candidates/gauge-source.ts';
 import type { Ledger } from './candidates/ledger.ts';
@@ -17,10 +17,17 @@ import type { PromptMatch } from './candidates/prompt-match.ts';
 import { RunningMeans } from './candidates/request-means.ts';
 import { isFeedFailing, isPoolSaturated } from './candidates/saturation.ts';
 import type { UpstreamFailures } from './candidates/upstream-failures.ts';
+import { PoolFlowControl } from './flow-control/pool-flow-control.ts';
 import { keepMostTrusted } from './parts/filter/fresh.ts';
 import { membersOfSubset } from './parts/filter/subset.ts';
 import type { PickContext, Strategy } from './parts/part.ts';
-import { type NamedFilter, type PoolPolicy, routingHeader } from './policy/policy.ts';
+import {
+  type NamedFilter,
+  objectiveHeaderBefore,
+  objectiveHeaderDefault,
+  type PoolPolicy,
+  routingHeader,
+} from './policy/policy.ts';
 
 /** What the pools of a worker share. */
 export interface WorkerParts {
@@ -54,6 +61,8 @@ export class PoolScheduler implements PickContext {
   readonly outcomes = new Map<string, number>();
   /** Picks of endpoints that were not fresh. */
   lastResortPicks = 0;
+  /** `undefined`: requests are picked for as they come. */
+  flowControl: PoolFlowControl | undefined;
   #objectives: Readonly<Record<string, number>> = {};
   #candidates = new Int32Array(0);
 
@@ -66,6 +75,7 @@ export class PoolScheduler implements PickContext {
     this.random = parts.random;
     this.policy = policy;
     this.table.staleAfterMs = policy.staleAfterMs;
+    this.#useFlowControl();
   }
 
   /** Takes over a membership. */
@@ -80,19 +90,32 @@ export class PoolScheduler implements PickContext {
     this.policy = policy;
     this.table.staleAfterMs = policy.staleAfterMs;
     this.table.resolve(nowMs);
+    this.#useFlowControl();
+  }
+
+  /** The pool is no longer served. */
+  close(): void {
+    this.flowControl?.queue.endAll('rejected-no-endpoints');
+  }
+
+  /** See `Scheduler.admit`. */
+  admit(request: RequestFacts, heldBytes: number, waiter: Waiter): Wait | undefined {
+    // What computes nothing takes nobody's place.
+    if (this.flowControl === undefined || !request.computes) return undefined;
+    return this.flowControl.admit(request, this.#priorityOf(request), heldBytes, waiter);
   }
 
   /**
    * Chooses a position for the request, or {@link nobody} with status, reason and retry time
    * written into `into`.
    */
-  choose(request: RequestFacts, into: Pick): number {
+  choose(request: RequestFacts, into: PickResult): number {
     this.request = request;
     this.nowMs = request.nowMs;
     this.prompt.begin(request);
     const strategy = this.#strategyFor(request);
     if (strategy === undefined) return refuse(into, 'bad_request', 'routing_strategy', 0);
-    if (this.#priorityOf(request) < 0 && isPoolSaturated(this.table, this.policy.saturation)) {
+    if (this.#isShed(request)) {
       return refuse(into, 'shed', 'saturated', this.policy.retryAfterS);
     }
     const count = this.#collect(request);
@@ -108,7 +131,7 @@ export class PoolScheduler implements PickContext {
   }
 
   /** Appends the next best endpoints: the strategy's choices once the earlier ones are gone. */
-  #addFallbacks(strategy: Strategy, picked: number, count: number, into: Pick): void {
+  #addFallbacks(strategy: Strategy, picked: number, count: number, into: PickResult): void {
     let left = count;
     let at = picked;
     this.isFallback = true;
@@ -121,6 +144,23 @@ export class PoolScheduler implements PickContext {
     this.isFallback = false;
   }
 
+  /** Takes flow control over from the policy. Who waits while it is switched off is picked for. */
+  #useFlowControl(): void {
+    const config = this.policy.flowControl;
+    const before = this.flowControl;
+    if (config === undefined) {
+      this.flowControl = undefined;
+      before?.open();
+    } else if (before === undefined) this.flowControl = new PoolFlowControl(this, config);
+    else before.configure(config);
+  }
+
+  /** Where requests can wait, none is refused for what an engine has waiting. */
+  #isShed(request: RequestFacts): boolean {
+    if (this.flowControl !== undefined || this.#priorityOf(request) >= 0) return false;
+    return isPoolSaturated(this.table, this.policy.saturation);
+  }
+
   #strategyFor(request: RequestFacts): Strategy | undefined {
     const { selectable, strategy } = this.policy;
     if (selectable.size === 0) return strategy;
@@ -130,7 +170,10 @@ export class PoolScheduler implements PickContext {
 
   #priorityOf(request: RequestFacts): number {
     const { header, values } = this.policy.priority;
-    const objective = request.header(header);
+    let objective = request.header(header);
+    if (objective === undefined && header === objectiveHeaderDefault) {
+      objective = request.header(objectiveHeaderBefore);
+    }
     if (objective === undefined) return 0;
     // The value is a client's: it must not name a property that every object has.
     if (Object.hasOwn(this.#objectives, objective)) return this.#objectives[objective]!;
@@ -170,7 +213,12 @@ function emptyReason(request: RequestFacts): string {
   return request.subset === undefined ? 'filtered' : 'subset';
 }
 
-function refuse(into: Pick, status: Pick['status'], reason: string, retryAfterS: number): number {
+function refuse(
+  into: PickResult,
+  status: PickResult['status'],
+  reason: string,
+  retryAfterS: number,
+): number {
   into.status = status;
   into.reason = reason;
   into.retryAfterS = retryAfterS;

@@ -15,7 +15,7 @@
 import type { PoolUpdate } from '../endpoint.ts';
 import type { PrefixIndex } from '../prefix/prefix-index.ts';
 import type { Random } from '../random.ts';
-import type { Outcome, Pick, RequestFacts, Scheduler } from '../scheduler.ts';
+import type { Outcome, PickResult, RequestFacts, Scheduler, Wait, Waiter } from '../scheduler.ts';
 import type { HistoryWriter } from '../shared/history-ring.ts';
 import type { InFlightTable } from '../shared/in-flight-table.ts';
 import type { GaugeSource } from './candidates/gauge-source.ts';
@@ -116,6 +116,7 @@ export class WorkerScheduler implements Scheduler {
     // Slots that appeared since the last refresh must be found by the new members.
     this.#refresh(nowMs);
     pool.update(update, nowMs);
+    pool.flowControl?.dispatch();
   }
 
   /** A pool is no longer served. Its requests in flight are released as they end. */
@@ -124,6 +125,7 @@ export class WorkerScheduler implements Scheduler {
     if (pool === undefined) return;
     this.#pools.delete(name);
     this.#poolByNumber.delete(pool.number);
+    pool.close();
   }
 
   /** Swaps the configuration of all pools between two picks; open exchanges are not touched. */
@@ -142,12 +144,26 @@ export class WorkerScheduler implements Scheduler {
       this.#parts.history.record(nowMs);
     }
     if (nowMs - this.#refreshedAtMs >= this.#refreshMs) this.#refresh(nowMs);
+    for (const { flowControl } of this.#pools.values()) flowControl?.tick(nowMs);
     if (nowMs - this.#learnedAtMs < speedIntervalMs) return;
     this.#learnedAtMs = nowMs;
     for (const pool of this.#pools.values()) pool.table.learnSpeeds();
   }
 
-  pick(request: RequestFacts, into: Pick): void {
+  admit(request: RequestFacts, heldBytes: number, waiter: Waiter): Wait | undefined {
+    const pool = this.#pools.get(request.poolName);
+    if (pool?.flowControl === undefined) return undefined;
+    const { nowMs } = request;
+    this.#nowMs = nowMs;
+    if (nowMs - this.#refreshedAtMs >= this.#refreshMs) this.#refresh(nowMs);
+    return pool.admit(request, heldBytes, waiter);
+  }
+
+  endWaits(): void {
+    for (const { flowControl } of this.#pools.values()) flowControl?.drain();
+  }
+
+  pick(request: RequestFacts, into: PickResult): void {
     const { nowMs } = request;
     this.#nowMs = nowMs;
     if (nowMs - this.#refreshedAtMs >= this.#refreshMs) this.#refresh(nowMs);
@@ -202,6 +218,7 @@ export class WorkerScheduler implements Scheduler {
     const pool = this.#poolByNumber.get(this.tickets.poolOf(ticket));
     const index = this.tickets.endpointOf(ticket);
     if (!this.tickets.release(ticket)) return;
+    pool?.flowControl?.released(ticket, outcome.outputTokens, outcome.aborted);
     if (!(outcome.outputTokens >= 0)) return;
     pool?.means.ended(outcome.outputTokens);
     // Other replicas do not tell how long answers were; theirs are taken to be as ours.
@@ -235,11 +252,15 @@ export class WorkerScheduler implements Scheduler {
     const { table } = pool;
     const position = table.positionAt(destination);
     if (position < 0) return false;
-    this.tickets.move(ticket, table.index[position]!);
+    const index = table.index[position]!;
+    if (index === this.tickets.endpointOf(ticket)) return true;
+    // The picked endpoint never saw the prompt.
+    this.withdraw(ticket);
+    this.tickets.move(ticket, index);
     return true;
   }
 
-  #send(pool: PoolScheduler, request: RequestFacts, position: number, into: Pick): void {
+  #send(pool: PoolScheduler, request: RequestFacts, position: number, into: PickResult): void {
     const { table } = pool;
     // Only adapters that an engine has named: clients may send any text as a model.
     if (table.adapters.isKnown(request.model)) {
@@ -251,6 +272,7 @@ export class WorkerScheduler implements Scheduler {
     into.endpoint = table.endpoints[position];
     into.ticket = request.computes ? this.#charge(pool, request, table.index[position]!) : -1;
     into.retryAfterS = 0;
+    if (into.ticket >= 0) pool.flowControl?.started(into.ticket);
   }
 
   /** Counts the request at the endpoint with this in-flight index; returns its ticket. */

@@ -18,6 +18,7 @@ import { policiesOf } from './build-policy.ts';
 import type { GaugeSource } from './candidates/gauge-source.ts';
 import { isPoolSaturated } from './candidates/saturation.ts';
 import { loadExtension } from './extension/load-extension.ts';
+import { flowControlSnapshot } from './flow-control/snapshot.ts';
 import { type PolicyFor, WorkerScheduler } from './worker-scheduler.ts';
 
 export interface WorkerSchedulingOptions {
@@ -88,6 +89,7 @@ export class WorkerScheduling {
         sleeping: pool.table.classCounts[trust.sleeping] ?? 0,
         unreachable: pool.table.classCounts[trust.unreachable] ?? 0,
         isSaturated: isPoolSaturated(pool.table, pool.policy.saturation),
+        flowControl: flowControlSnapshot(pool.flowControl, this.#options.clock()),
       })),
       openTickets: tickets.open,
       overflowedTickets: tickets.overflowed,

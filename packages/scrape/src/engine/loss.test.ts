@@ -44,6 +44,26 @@ describe('a loss inside a wanted family', () => {
     expect(numberOf(reading, 'loraSlotsMax')).toBeNaN();
   });
 
+  it('is also a name in quotes that labels stand before, in any order of the elements', () => {
+    const whole = readingOf([running(0, '0'), running(1, '64')]);
+    const elements = ['"vllm:num_requests_running"', 'engine="1"', '"model_name"="m"', 'x=","'];
+    fc.assert(
+      fc.property(
+        fc.shuffledSubarray(elements, { minLength: 4 }),
+        fc.boolean(),
+        (order, blanks) => {
+          const list = order.join(blanks ? ' , ' : ',');
+          const reading = readingOf([running(0, '0'), `{${list}} 64`], 'vllm');
+          const value = numberOf(reading, 'runningRequests');
+          expect(Number.isNaN(value) || value === numberOf(whole, 'runningRequests')).toBe(true);
+        },
+      ),
+    );
+    const other = readingOf([running(0, '3'), '{engine="1","vllm:num_requests_waiting"} 64']);
+    expect(numberOf(other, 'waitingRequests')).toBeNaN();
+    expect(numberOf(other, 'runningRequests')).toBe(3);
+  });
+
   it('by too many series of one family leaves all others alone', () => {
     const many = Array.from(
       { length: samplesOfNameMax * 3 },

@@ -15,7 +15,14 @@
  * Specs: prometheus.io, "Exposition formats", text format; OpenMetrics 1.0 section 3.
  */
 import { type FamilyNames, sampleSuffixes } from './family-names.ts';
-import { byte, closingBrace, mayStartSample, skipBlanks, wordEnd } from './grammar.ts';
+import {
+  byte,
+  closingBrace,
+  closingQuote,
+  mayStartSample,
+  skipBlanks,
+  wordEnd,
+} from './grammar.ts';
 import { NameTable } from './name-table.ts';
 import { parseNumber } from './number.ts';
 import { lineBytesMax, loss, noSet, type Samples } from './samples.ts';
@@ -128,8 +135,44 @@ function readQuotedName(
   const quote = skipBlanks(bytes, brace + 1, bytes.length);
   const name = bytes[quote] === byte.quote ? names.samples.at(bytes, quote + 1) : -1;
   const nameEnd = quote + 1 + (name < 0 ? 0 : (names.names[name] as string).length);
-  if (name < 0 || bytes[nameEnd] !== byte.quote) return lineAfter(bytes, brace);
+  if (name < 0 || bytes[nameEnd] !== byte.quote) {
+    return loseNameWithin(bytes, brace, names, into);
+  }
   return readSample(bytes, from, nameEnd + 1, name, names, into, true);
+}
+
+/**
+ * A line in whose braces labels stand before the name. The labels are not read there, so a wanted
+ * one is noted as lost.
+ */
+function loseNameWithin(bytes: Buffer, brace: number, names: FamilyNames, into: Samples): number {
+  const next = lineAfter(bytes, brace);
+  let at = brace + 1;
+  while (at < next) {
+    at = skipBlanks(bytes, at, next);
+    const isQuoted = bytes[at] === byte.quote;
+    const from = isQuoted ? at + 1 : at;
+    if (isQuoted) {
+      const end = closingQuote(bytes, from, next);
+      if (end < 0) return next;
+      at = skipBlanks(bytes, end + 1, next);
+      if (bytes[at] !== byte.equals) {
+        const name = names.samples.at(bytes, from);
+        if (name >= 0 && from + (names.names[name] as string).length === end) {
+          into.lose(name, loss.malformed);
+        }
+      }
+    } else while (at < next && bytes[at] !== byte.equals && bytes[at] !== byte.braceClose) at++;
+    if (bytes[at] === byte.equals) {
+      at = skipBlanks(bytes, at + 1, next);
+      const end = bytes[at] === byte.quote ? closingQuote(bytes, at + 1, next) : -1;
+      if (end < 0) return next;
+      at = skipBlanks(bytes, end + 1, next);
+    }
+    if (bytes[at] !== byte.comma) return next;
+    at++;
+  }
+  return next;
 }
 
 /**

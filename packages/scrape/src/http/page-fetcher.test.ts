@@ -56,6 +56,8 @@ describe('PageFetcher', () => {
     for (let i = 0; i < 3; i++) expect(textOf(await fetcher.fetch())).toBe('page of /metrics?a=b');
     expect(server.connections).toBe(1);
     expect(server.requests[0]?.headers.accept).toMatch(/^text\/plain;version=0\.0\.4/);
+    // vLLM's server prefers it, weighted or not, and spells names differently in it.
+    expect(server.requests[0]?.headers.accept).not.toContain('openmetrics');
     expect(server.requests[0]?.headers['accept-encoding']).toBe('identity');
     expect(server.requests[0]?.headers.authorization).toBeUndefined();
   });

@@ -14,6 +14,7 @@ import { gunzip } from 'node:zlib';
 import { type Reason, reason } from '@leadsman/wire';
 import Client from 'undici/lib/dispatcher/client.js';
 import { type ConnectSettings, clientOptions } from './connect-options.ts';
+import { PagePath } from './page-path.ts';
 import { failureOf, isConnectionLost, PageError, type PageResult } from './page-result.ts';
 import { PageBuffer, type PageResponse, ResponseCollector } from './response-collector.ts';
 import { TokenFile } from './token-file.ts';
@@ -38,9 +39,10 @@ export class PageFetcher {
   readonly #token: TokenFile | undefined;
   readonly #buffer = new PageBuffer();
   #client: Client | undefined;
-  /** Where a fetch begins, and where redirects led to since. */
-  #basePath: string;
-  #path: string;
+  /** The path of a fetch that names none. */
+  #own: PagePath;
+  /** The path of the fetch under way, or of the last one. */
+  #path: PagePath;
   #busy = false;
   #abandon: ((error: Error) => void) | undefined;
 
@@ -53,27 +55,35 @@ export class PageFetcher {
     }
     this.#settings = settings;
     this.#nowMs = nowMs;
-    this.#basePath = this.#url.pathname + this.#url.search;
-    this.#path = this.#basePath;
+    this.#own = new PagePath(this.#url.pathname + this.#url.search);
+    this.#path = this.#own;
     this.#token = settings.tokenFile === '' ? undefined : new TokenFile(settings.tokenFile, nowMs);
   }
 
   /** Path and query where the next fetch begins. */
   get path(): string {
-    return this.#basePath;
+    return this.#own.base;
   }
 
   set path(path: string) {
-    this.#basePath = path;
-    this.#path = path;
+    this.#own = new PagePath(path);
   }
 
-  /** Never rejects. A second call before the first has ended is a programmer's error. */
-  async fetch(): Promise<PageResult> {
+  /** {@link path}, or where a redirect of the last fetch led from it. */
+  get redirectedPath(): string {
+    return this.#own.current;
+  }
+
+  /**
+   * Fetches the page at `path`, by default the fetcher's own, within `timeoutMs`, by default and at
+   * most that of the settings. Never rejects. A second call before the first has ended is a
+   * programmer's error.
+   */
+  async fetch(path = this.#own, timeoutMs = this.#settings.timeoutMs): Promise<PageResult> {
     if (this.#busy) throw new Error('a scrape is in flight');
     this.#busy = true;
+    this.#path = path;
     const startedAtMs = this.#nowMs();
-    const { timeoutMs } = this.#settings;
     const timer = setTimeout(() => {
       this.#drop(new PageError(reason.timeout, `no complete answer within ${timeoutMs} ms`));
     }, timeoutMs);
@@ -83,8 +93,8 @@ export class PageFetcher {
     } catch (error) {
       // The next scrape begins where the configuration says, on a new connection.
       this.#drop(error as Error);
-      const failure = failureOf(error, this.#url.origin + this.#path);
-      if (failure.reason !== reason.timeout) this.#path = this.#basePath;
+      const failure = failureOf(error, this.#url.origin + path.current);
+      if (failure.reason !== reason.timeout) path.current = path.base;
       return { ...failure, durationMs: this.#nowMs() - startedAtMs };
     } finally {
       clearTimeout(timer);
@@ -115,7 +125,7 @@ export class PageFetcher {
         return bytes;
       }
       if (isRedirect(status)) {
-        this.#path = this.#redirectPath(response, redirected);
+        this.#path.current = this.#redirectPath(response, redirected);
         redirected = true;
         continue;
       }
@@ -149,13 +159,13 @@ export class PageFetcher {
         'accept-encoding': 'identity',
       };
       if (token !== undefined) headers.authorization = `Bearer ${token}`;
-      client.dispatch({ method: 'GET', path: this.#path, headers }, collector);
+      client.dispatch({ method: 'GET', path: this.#path.current, headers }, collector);
     });
   }
 
   #redirectPath(response: PageResponse, again: boolean): string {
     if (again) throw new PageError(reason.redirect, 'redirected twice');
-    const from = this.#url.origin + this.#path;
+    const from = this.#url.origin + this.#path.current;
     const target = URL.canParse(response.location, from)
       ? new URL(response.location, from)
       : undefined;

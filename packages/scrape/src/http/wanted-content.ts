@@ -14,8 +14,9 @@ export interface WantedContent {
 
 /** Plain text and OpenMetrics; a server that states no type gets the benefit of the doubt. */
 export const expositionContent: WantedContent = {
-  // In this order; engines that negotiate give the plain text format.
-  accept: 'text/plain;version=0.0.4;q=1, application/openmetrics-text;version=1.0.0;q=0.5',
+  // Whoever names OpenMetrics gets it from the Prometheus client for Python, whatever the weights
+  // say, and with other names (`vllm_…` for `vllm:…`) than its page in text format has.
+  accept: 'text/plain;version=0.0.4, */*;q=0.1',
   isType: (type) =>
     type === '' || /^(?:text\/plain|application\/openmetrics-text)\s*(?:;|$)/i.test(type),
   checkEnd(bytes, { type, isFramed }) {

@@ -71,6 +71,10 @@ export const sidecarConfigShape = z
       .max(1)
       .default(paceDefaults.share)
       .describe("Largest share of the engine's time that scraping may take."),
+    scrapeByName: z
+      .enum(['auto', 'off'])
+      .default('auto')
+      .describe('auto: series are asked for by name where the engine can do that; off: never.'),
     scrapeTimeoutMs: z
       .number()
       .min(10)

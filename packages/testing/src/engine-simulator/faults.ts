@@ -1,4 +1,12 @@
 /**
+ * How a page is answered that is asked for by name (`name[]=…`):
+ * `below` by `/metrics/` alone, as `/metrics` ignores it (vLLM up to 0.32); `everywhere` (newer);
+ * `ignored`: with the whole page (other engines); `empty`: with nothing (vLLM with several API
+ * servers); `frozen`: as it was at first (a cache in between); `hang`: never.
+ */
+export type SelectionAnswer = 'below' | 'everywhere' | 'ignored' | 'empty' | 'frozen' | 'hang';
+
+/**
  * What a simulated engine can be made to do wrong, at any moment. Each member is one fault seen on
  * real engines; the defaults are those of a healthy one.
  */
@@ -22,6 +30,13 @@ export interface EngineFaults {
   /** Served in place of the page. */
   metricsBody: string | undefined;
   metricsContentType: string;
+  selection: SelectionAnswer;
+  /** A sample name that is left out when it is asked for by name; '' for none. */
+  selectionLacks: string;
+  /** Status of a page asked for by name, at any path. */
+  selectionStatus: number;
+  /** Location that a page asked for by name redirects to; '' for none. */
+  selectionRedirect: string;
   /** Every response is followed by closing its connection, unannounced. */
   closeAfterResponse: boolean;
   /** Completions are taken and never answered, and the engine does not see them. */
@@ -47,6 +62,10 @@ export function noFaults(): EngineFaults {
     metricsFrozen: false,
     metricsBody: undefined,
     metricsContentType: 'text/plain; version=0.0.4; charset=utf-8',
+    selection: 'below',
+    selectionLacks: '',
+    selectionStatus: 200,
+    selectionRedirect: '',
     closeAfterResponse: false,
     requestsHang: false,
     requestsStatus: 0,

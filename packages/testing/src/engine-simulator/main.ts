@@ -34,6 +34,7 @@ function stateNotice(id: number): EngineNotice {
         served,
         ownScrapes: scrapes.own,
         foreignScrapes: scrapes.foreign,
+        byNameScrapes: scrapes.byName,
         running: gauges.reduce((sum, each) => sum + each.running, 0),
         waiting: gauges.reduce((sum, each) => sum + each.waiting, 0),
         kvUsageRatio: gauges.reduce((sum, each) => sum + each.kvUsageRatio, 0) / gauges.length,

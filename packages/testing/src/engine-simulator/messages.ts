@@ -13,6 +13,8 @@ export interface EngineState {
   ownScrapes: number;
   /** Metrics pages asked for from any other address. */
   foreignScrapes: number;
+  /** Those of both that asked by name. */
+  byNameScrapes: number;
   running: number;
   waiting: number;
   kvUsageRatio: number;

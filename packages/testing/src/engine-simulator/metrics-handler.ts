@@ -4,20 +4,24 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import type { EngineFaults } from './faults.ts';
+import type { MetricsPage } from './metrics-page.ts';
+import { asOpenMetrics, namesAsked, selectLines } from './select-series.ts';
 
 /** Pieces in which a slow body is sent. */
 const slowPieces = 20;
 
 export class MetricsHandler {
   readonly #faults: EngineFaults;
-  readonly #render: () => Buffer;
+  readonly #metricsPage: MetricsPage;
   /** Busy time per page, as rendering it costs a Python server several ms (bench only). */
   readonly #renderMs: number;
   #frozen: Buffer | undefined;
+  #frozenSelection: Buffer | undefined;
+  #wholeBytes = 0;
 
-  constructor(faults: EngineFaults, render: () => Buffer, renderMs: number) {
+  constructor(faults: EngineFaults, page: MetricsPage, renderMs: number) {
     this.#faults = faults;
-    this.#render = render;
+    this.#metricsPage = page;
     this.#renderMs = renderMs;
   }
 
@@ -30,23 +34,54 @@ export class MetricsHandler {
       response.end('{"error":"Unauthorized"}');
       return;
     }
-    if (faults.metricsRedirect !== '' && request.url === '/metrics') {
-      response.writeHead(307, { location: faults.metricsRedirect }).end();
+    const url = request.url ?? '/';
+    const [path = '/', query = ''] = url.split('?', 2);
+    const names = namesAsked(url);
+    if (names !== undefined && this.#refuse(response)) return;
+    if (faults.metricsRedirect !== '' && path === '/metrics') {
+      const location = faults.metricsRedirect + (query === '' ? '' : `?${query}`);
+      response.writeHead(307, { location }).end();
       return;
     }
     if (faults.metricsStatus !== 200) {
-      response.writeHead(faults.metricsStatus, { 'content-type': 'text/plain' });
-      response.end('simulated fault\n');
+      sendStatus(response, faults.metricsStatus);
       return;
     }
-    this.#sendPage(response);
+    // Served by the application of the client library, which is mounted there.
+    const isMounted = path.endsWith('/') || faults.selection === 'everywhere';
+    const isHeard = faults.selection !== 'ignored' && (faults.selection !== 'below' || isMounted);
+    const page = names !== undefined && isHeard ? this.#selection(names) : this.#page();
+    // It gives that to whoever names it in any place.
+    if (isMounted && request.headers.accept?.includes('application/openmetrics-text')) {
+      response.setHeader('content-type', 'application/openmetrics-text; version=1.0.0');
+      this.#send(response, asOpenMetrics(page));
+    } else this.#send(response, page);
   }
 
-  #sendPage(response: ServerResponse): void {
+  /** Whether a page asked for by name gets an answer that is no page, or none. */
+  #refuse(response: ServerResponse): boolean {
+    const { selection, selectionStatus, selectionRedirect } = this.#faults;
+    if (selection === 'hang') return true;
+    if (selectionRedirect !== '') {
+      response.writeHead(307, { location: selectionRedirect }).end();
+      return true;
+    }
+    if (selectionStatus === 200) return false;
+    sendStatus(response, selectionStatus);
+    return true;
+  }
+
+  /** Rendering costs in proportion to the bytes, as in the client library. */
+  #send(response: ServerResponse, page: Buffer): void {
     const faults = this.#faults;
-    if (this.#renderMs > 0) burn(this.#renderMs);
-    let body = this.#page();
-    response.setHeader('content-type', faults.metricsContentType);
+    let body = page;
+    if (this.#renderMs > 0) {
+      this.#wholeBytes ||= this.#metricsPage.render().length;
+      burn(this.#renderMs * (body.length / this.#wholeBytes));
+    }
+    if (!response.hasHeader('content-type')) {
+      response.setHeader('content-type', faults.metricsContentType);
+    }
     if (faults.metricsPadBytes > 0) body = Buffer.concat([padding(faults.metricsPadBytes), body]);
     if (faults.metricsGzip) {
       body = gzipSync(body);
@@ -58,15 +93,35 @@ export class MetricsHandler {
     else response.end(body);
   }
 
+  #selection(names: ReadonlySet<string>): Buffer {
+    const { selection, selectionLacks, metricsBody, metricsFrozen } = this.#faults;
+    if (selection === 'empty') return Buffer.alloc(0);
+    const kept = new Set([...names].filter((name) => name !== selectionLacks));
+    const render = () =>
+      metricsBody === undefined && !metricsFrozen
+        ? this.#metricsPage.renderSelection(kept)
+        : Buffer.from(selectLines(this.#page().toString(), kept));
+    if (selection !== 'frozen') {
+      this.#frozenSelection = undefined;
+      return render();
+    }
+    this.#frozenSelection ??= render();
+    return this.#frozenSelection;
+  }
+
   #page(): Buffer {
     if (this.#faults.metricsBody !== undefined) return Buffer.from(this.#faults.metricsBody);
     if (!this.#faults.metricsFrozen) {
       this.#frozen = undefined;
-      return this.#render();
+      return this.#metricsPage.render();
     }
-    this.#frozen ??= this.#render();
+    this.#frozen ??= this.#metricsPage.render();
     return this.#frozen;
   }
+}
+
+function sendStatus(response: ServerResponse, status: number): void {
+  response.writeHead(status, { 'content-type': 'text/plain' }).end('simulated fault\n');
 }
 
 function dribble(response: ServerResponse, body: Buffer, durationMs: number): void {

@@ -10,6 +10,7 @@ import type { Histogram } from './histogram.ts';
 import { boundText, familyHead, formatLabels } from './labels.ts';
 import { adapterFamily, httpFamilies, type PageState } from './page-state.ts';
 import type { Rank } from './rank.ts';
+import { type PageSample, selectLines, selectSamples } from './select-series.ts';
 import { type Family, v0Families, v1Families } from './vllm-families.ts';
 
 export type MetricsGeneration = 'v1' | 'v0';
@@ -24,11 +25,18 @@ export interface PageOptions {
 
 type Slot = () => number;
 
+/** Selections that are kept; a scraper asks for one. */
+const selectionsMax = 8;
+
 export class MetricsPage {
   readonly #options: PageOptions;
   /** texts[i] stands before slots[i]; one more text than slots. */
   readonly #texts: string[] = [''];
   readonly #slots: Slot[] = [];
+  readonly #samples: PageSample[] = [];
+  #lastHead = '';
+  /** Selections by the names that were asked for. */
+  readonly #selections = new Map<string, () => string>();
   #cached: Buffer | undefined;
   #cachedRevision = -1;
 
@@ -50,10 +58,28 @@ export class MetricsPage {
     for (let i = 0; i < this.#slots.length; i++) {
       text += expositionNumber(this.#slots[i]!()) + this.#texts[i + 1]!;
     }
-    text += this.#sleepFamily() + adapterFamily(state) + httpFamilies(state);
+    text += this.#changingFamilies();
     this.#cached = Buffer.from(text);
     this.#cachedRevision = revision;
     return this.#cached;
+  }
+
+  /** The samples of these names, as of now; costs what they cost, not what the page does. */
+  renderSelection(names: ReadonlySet<string>): Buffer {
+    const key = [...names].join(' ');
+    let selection = this.#selections.get(key);
+    if (selection === undefined) {
+      if (this.#selections.size === selectionsMax) this.#selections.clear();
+      selection = selectSamples(this.#samples, names);
+      this.#selections.set(key, selection);
+    }
+    return Buffer.from(selection() + selectLines(this.#changingFamilies(), names));
+  }
+
+  /** Families whose series come and go. */
+  #changingFamilies(): string {
+    const { state } = this.#options;
+    return this.#sleepFamily() + adapterFamily(state) + httpFamilies(state);
   }
 
   #text(text: string): void {
@@ -61,13 +87,16 @@ export class MetricsPage {
   }
 
   #sample(name: string, labels: Readonly<Record<string, string>>, slot: Slot): void {
-    this.#text(`${name}${formatLabels(labels)} `);
+    const line = `${name}${formatLabels(labels)} `;
+    this.#samples.push({ name, head: this.#lastHead, line, value: slot });
+    this.#text(line);
     this.#slots.push(slot);
     this.#texts.push('\n');
   }
 
   #head(name: string, type: string, help: string): void {
-    this.#text(familyHead(name, type, help));
+    this.#lastHead = familyHead(name, type, help);
+    this.#text(this.#lastHead);
   }
 
   #processFamilies(): void {

@@ -13,6 +13,7 @@ import { MetricsHandler } from './metrics-handler.ts';
 import { type MetricsGeneration, MetricsPage } from './metrics-page.ts';
 import { adapterSetsMax, newPageState, type PageState } from './page-state.ts';
 import { Rank } from './rank.ts';
+import { namesAsked } from './select-series.ts';
 
 export interface EngineSimulatorOptions {
   /** Default 127.0.0.1; any address of 127.0.0.0/8 makes a pod of its own. */
@@ -55,8 +56,11 @@ export interface EngineSimulator {
   readonly faults: EngineFaults;
   /** Completions accepted so far. */
   readonly served: number;
-  /** Requests for the metrics page, from the engine's own address and from any other. */
-  readonly scrapes: { readonly own: number; readonly foreign: number };
+  /**
+   * Requests for the metrics page, from the engine's own address and from any other; and those of
+   * them that asked by name.
+   */
+  readonly scrapes: { readonly own: number; readonly foreign: number; readonly byName: number };
   readonly ranks: readonly Rank[];
   /** The metrics page as it is now. */
   page(): Buffer;
@@ -97,7 +101,7 @@ class Simulation {
   readonly faults: EngineFaults;
   readonly page: MetricsPage;
   readonly completions: CompletionHandler;
-  readonly scrapes = { own: 0, foreign: 0 };
+  readonly scrapes = { own: 0, foreign: 0, byName: 0 };
   readonly #options: EngineSimulatorOptions;
   readonly #metrics: MetricsHandler;
   readonly #state: PageState;
@@ -122,11 +126,7 @@ class Simulation {
       startedUnixMs: this.#nowUnixMs(),
       state: this.#state,
     });
-    this.#metrics = new MetricsHandler(
-      this.faults,
-      () => this.page.render(),
-      options.metricsRenderMs ?? 0,
-    );
+    this.#metrics = new MetricsHandler(this.faults, this.page, options.metricsRenderMs ?? 0);
     this.completions = new CompletionHandler({
       modelName: this.#modelName,
       adapters: options.adapters ?? [],
@@ -203,6 +203,7 @@ class Simulation {
   #scrape(request: IncomingMessage, response: ServerResponse): void {
     const { localAddress, remoteAddress } = request.socket;
     this.scrapes[localAddress === remoteAddress ? 'own' : 'foreign']++;
+    if (namesAsked(request.url ?? '/') !== undefined) this.scrapes.byName++;
     this.#metrics.handle(request, response);
   }
 

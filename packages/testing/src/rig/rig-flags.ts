@@ -54,7 +54,14 @@ export function sidecarFlags(
 }
 
 export function pickerFlags(
-  given: { poolPath: string; strategyPath: string; staleAfterMs: number; direct: boolean },
+  given: {
+    poolPath: string;
+    strategyPath: string;
+    staleAfterMs: number;
+    /** Number among the replicas. */
+    replica: number;
+    direct: boolean;
+  },
   natsUrl: string | undefined,
   former: FormerAddresses,
 ): Flags {
@@ -68,7 +75,7 @@ export function pickerFlags(
     'pool-file': given.poolPath,
     'config-file': given.strategyPath,
     'stale-after-ms': given.staleAfterMs,
-    'replica-name': 'picker-0',
+    'replica-name': `picker-${given.replica}`,
     'direct-host': '127.0.0.1',
     'direct-port': given.direct ? formerPort(former, 'direct') : undefined,
     'nats-url': natsUrl,

@@ -8,13 +8,10 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  type EngineProcess,
-  launchEngineSimulators,
-  type RemoteEngineOptions,
-} from '../engine-simulator/launch.ts';
+import type { RemoteEngineOptions } from '../engine-simulator/launch.ts';
 import { type Envoy, launchEnvoy } from '../launchers/envoy.ts';
 import { launchNats, type NatsServer } from '../launchers/nats.ts';
+import { EngineProcesses } from './engine-processes.ts';
 import { gatewayBootstrap, gatewayListener } from './gateway-bootstrap.ts';
 import { agentFlags, pickerFlags, sidecarFlags, type TransportFlags } from './rig-flags.ts';
 import { nodeIp, nodeName, type RigPod, rigPods } from './rig-pod.ts';
@@ -31,6 +28,10 @@ export interface RigOptions {
   /** Pace of the sidecars; default 50. */
   scrapeIntervalMs?: number;
   engine?: Omit<RemoteEngineOptions, 'host' | 'port'>;
+  /** A process for each engine, so that one of them can die alone; default one for all. */
+  enginesApart?: boolean;
+  /** Replicas of the picker; default 1. */
+  pickers?: number;
   /** Flags of the picker besides those that the rig sets. */
   pickerFlags?: Readonly<Record<string, string | number | boolean>>;
   /** The pool's strategy; default least-load. {@link Rig.setStrategy} changes it. */
@@ -39,6 +40,8 @@ export interface RigOptions {
   staleAfterMs?: number;
   /** No picker process: the caller brings one and sets {@link Rig.startGateway} going. */
   withoutPicker?: boolean;
+  /** No Envoy: the caller starts one and sets {@link Rig.envoy}. */
+  withoutGateway?: boolean;
   /** Second number of the loopback addresses; default 0, the usual 127.0.x.x. */
   subnet?: number;
   /** Aborting ends the start between two steps. */
@@ -52,9 +55,9 @@ export class Rig {
   readonly sidecars: ServiceProcess[] = [];
   readonly agents: ServiceProcess[] = [];
   nats: NatsServer | undefined;
-  picker: ServiceProcess | undefined;
+  readonly pickers: ServiceProcess[] = [];
   envoy: Envoy | undefined;
-  #engines: EngineProcess | undefined;
+  #engines: EngineProcesses | undefined;
   #folder = '';
 
   private constructor(options: RigOptions) {
@@ -74,9 +77,14 @@ export class Rig {
     }
   }
 
-  get engines(): EngineProcess {
+  get engines(): EngineProcesses {
     if (this.#engines === undefined) throw new Error('the engines have not been started');
     return this.#engines;
+  }
+
+  /** The first picker; mostly there is one. */
+  get picker(): ServiceProcess | undefined {
+    return this.pickers[0];
   }
 
   /** `http://host:port` of Envoy's listener. */
@@ -103,8 +111,8 @@ export class Rig {
   /** Stops everything, traffic first. Idempotent. */
   async stop(): Promise<void> {
     await this.envoy?.stop();
-    const processes = [this.picker, ...this.sidecars, ...this.agents];
-    await Promise.all(processes.map((each) => each?.stop(2_000)));
+    const processes = [...this.pickers, ...this.sidecars, ...this.agents];
+    await Promise.all(processes.map((each) => each.stop(2_000)));
     await Promise.all([this.nats?.stop(), this.#engines?.stop()]);
     if (this.#folder !== '') await rm(this.#folder, { recursive: true, force: true });
   }
@@ -142,19 +150,20 @@ export class Rig {
     });
   }
 
-  async startPicker(): Promise<void> {
+  async startPicker(replica = 0): Promise<void> {
     const direct = this.options.transport === 'direct';
     const given = {
       poolPath: this.poolPath,
       strategyPath: this.strategyPath,
       staleAfterMs: this.#staleAfterMs,
+      replica,
       direct,
     };
-    this.picker = await launchService({
+    this.pickers[replica] = await launchService({
       service: 'picker',
-      name: 'picker',
+      name: `picker ${replica}`,
       flags: {
-        ...pickerFlags(given, this.nats?.url, this.picker?.addresses),
+        ...pickerFlags(given, this.nats?.url, this.pickers[replica]?.addresses),
         ...this.options.pickerFlags,
       },
       listeners: ['ext_proc', 'admin', ...(direct ? ['direct'] : [])],
@@ -168,6 +177,16 @@ export class Rig {
     if (!reply.ok) throw new Error(`the picker refused ${strategy}: ${await reply.text()}`);
   }
 
+  /** Has the pickers take these pods for the members of the pool. */
+  async setMembers(pods: readonly RigPod[]): Promise<void> {
+    const endpoints = pods.map((pod) => {
+      const { host, port } = this.engines.engines[pod.index]!;
+      return `      - {address: ${host}, port: ${port}, podUid: ${pod.uid}, podName: ${pod.name}}`;
+    });
+    const pool = `pools:\n  - name: demo\n    endpoints:\n${endpoints.join('\n')}\n`;
+    await writeFile(this.poolPath, pool);
+  }
+
   /** Starts Envoy in front of the pickers at these addresses. */
   async startGateway(pickers: readonly string[]): Promise<void> {
     this.envoy = await launchEnvoy({ bootstrap: gatewayBootstrap(pickers) });
@@ -178,24 +197,29 @@ export class Rig {
     this.#folder = await mkdtemp(join(tmpdir(), 'leadsman-rig-'));
     this.#step(transport === 'nats' ? 'starting NATS and the engines' : 'starting the engines');
     const [engines, nats] = await Promise.all([
-      launchEngineSimulators(
+      EngineProcesses.launch(
         this.pods.map((pod) => ({ ...this.options.engine, host: pod.ip, port: 0 })),
+        this.options.enginesApart ?? false,
       ),
       transport === 'nats' ? this.#launchNats() : undefined,
     ]);
     this.#engines = engines;
     this.nats = nats;
-    await this.#writeFiles();
+    await this.setMembers(this.pods);
+    await this.#writeStrategy(this.options.strategy ?? 'least-load');
     // A direct transport streams to the picker, so that one has to be there first.
-    const picker = withoutPicker ? Promise.resolve() : this.startPicker();
-    if (transport === 'direct') await picker;
+    const replicas = withoutPicker ? 0 : (this.options.pickers ?? 1);
+    const pickers = allStarted(
+      Array.from({ length: replicas }, (_, replica) => this.startPicker(replica)),
+    );
+    if (transport === 'direct') await pickers;
     this.#step('starting the picker, the agents and the sidecars');
     const nodes = Array.from({ length: this.options.nodes }, (_, node) => node);
-    await allStarted([picker, ...nodes.map((node) => this.startAgent(node))]);
+    await allStarted([pickers, ...nodes.map((node) => this.startAgent(node))]);
     await allStarted(this.pods.map((pod) => this.startSidecar(pod.index)));
-    if (withoutPicker) return;
+    if (withoutPicker || this.options.withoutGateway === true) return;
     this.#step('starting Envoy');
-    await this.startGateway([this.picker!.addresses.ext_proc!]);
+    await this.startGateway(this.pickers.map((picker) => picker.addresses.ext_proc!));
   }
 
   #launchNats(port?: number): Promise<NatsServer> {
@@ -204,16 +228,6 @@ export class Rig {
       ...(port === undefined ? {} : { port }),
       ...(natsConfig === undefined ? {} : { config: natsConfig }),
     });
-  }
-
-  async #writeFiles(): Promise<void> {
-    const endpoints = this.pods.map((pod) => {
-      const { host, port } = this.engines.engines[pod.index]!;
-      return `      - {address: ${host}, port: ${port}, podUid: ${pod.uid}, podName: ${pod.name}}`;
-    });
-    const pool = `pools:\n  - name: demo\n    endpoints:\n${endpoints.join('\n')}\n`;
-    await writeFile(this.poolPath, pool);
-    await this.#writeStrategy(this.options.strategy ?? 'least-load');
   }
 
   #writeStrategy(strategy: string): Promise<void> {

@@ -11,7 +11,7 @@ import {
 } from '../../fixture/scheduler-rig.ts';
 import { BlockHashes } from '../../prefix/block-hash.ts';
 import { seededRandom } from '../../random.ts';
-import type { Pick } from '../../scheduler.ts';
+import type { PickResult } from '../../scheduler.ts';
 import { EndpointNames } from './endpoint-names.ts';
 import { ReplicaExchange } from './replica-exchange.ts';
 
@@ -105,7 +105,7 @@ describe('replicas of a picker', () => {
       const network = new Network();
       for (const name of ['a', 'b', 'c']) await network.add(name, 4, strategy);
       network.run(200);
-      const picks: Pick[] = [];
+      const picks: PickResult[] = [];
       let turn = 0;
       network.run(1_000, () => {
         if (picks.length >= 120) return;
@@ -122,7 +122,7 @@ describe('replicas of a picker', () => {
   it('split 40 requests over two pods whose gauges stay at 0', async () => {
     const network = new Network();
     for (const name of ['a', 'b']) await network.add(name, 2);
-    const picks: Pick[] = [];
+    const picks: PickResult[] = [];
     network.run(2_000, () => {
       for (const replica of network.replicas) {
         if (network.nowMs % 50 === 0) {

@@ -52,7 +52,6 @@ featureGates: []
       fallbacks: 2,
     });
     expect(warnings).toEqual([
-      'featureGates has no counterpart and is ignored',
       'prefix-cache-scorer: parameter blockSizeTokens has no counterpart and is ignored',
       'prefix-cache-scorer: parameter lruCapacityPerServer has no counterpart and is ignored',
     ]);

@@ -9,6 +9,7 @@
 import { z } from 'zod';
 import type {
   FilterConfig,
+  FlowControlConfig,
   PartConfig,
   PoolConfig,
   SchedulingConfig,
@@ -18,6 +19,12 @@ import { saturationLimitsDefault } from '../../worker/candidates/saturation.ts';
 import * as catalog from '../../worker/policy/catalog.ts';
 import { objectiveHeaderDefault } from '../../worker/policy/policy.ts';
 import { fileShape, poolDefaults } from './file-shape.ts';
+import { flowControlConfig, flowControlShape } from './flow-control-shape.ts';
+import {
+  type ForeignFlowControl,
+  foreignFlowControlShape,
+  fromForeignFlowControl,
+} from './foreign-flow-control.ts';
 import { type Counterpart, counterparts } from './plugin-counterparts.ts';
 import { listNames, type Problems } from './problems.ts';
 
@@ -40,6 +47,8 @@ const shape = z.looseObject({
   plugins: z.array(plugin).min(1),
   schedulingProfiles: z.array(profile).default([]),
   saturationDetector: detector.optional(),
+  featureGates: z.array(z.string()).default([]),
+  flowControl: foreignFlowControlShape.optional(),
 });
 
 type Plugin = z.output<typeof plugin>;
@@ -94,7 +103,43 @@ export function fromEndpointPickerConfig(
       );
     }
   }
-  return pool.finish(file.saturationDetector, [...found.values()]);
+  const plugins = [...found.values()];
+  const config = pool.finish(file.saturationDetector, plugins);
+  const flowControl = flowControlOf(file, plugins, problems, warnings);
+  return { ...config, default: { ...config.default, flowControl } };
+}
+
+const flowControlGate = 'flowControl';
+
+/** Flow control is on where its feature gate is, as with the Go pickers. */
+function flowControlOf(
+  file: { featureGates: readonly string[]; flowControl?: ForeignFlowControl | undefined },
+  plugins: readonly { plugin: Plugin }[],
+  problems: Problems,
+  warnings: string[],
+): FlowControlConfig | undefined {
+  for (const gate of file.featureGates) {
+    if (gate !== flowControlGate) warnings.push(`feature gate ${gate} has no counterpart`);
+  }
+  if (!file.featureGates.includes(flowControlGate)) {
+    if (file.flowControl !== undefined) {
+      warnings.push('flowControl is ignored without its feature gate');
+    }
+    return undefined;
+  }
+  const detector = plugins.find(({ plugin }) => plugin.type === 'concurrency-detector')?.plugin;
+  const most = detector?.parameters?.maxConcurrency;
+  const given = fromForeignFlowControl(file.flowControl ?? {}, {
+    problems,
+    warnings,
+    typeOf: (name) =>
+      plugins.find(({ plugin }) => (plugin.name ?? plugin.type) === name)?.plugin.type ?? name,
+    batchRequests: typeof most === 'number' && most > 0 ? Math.floor(most) : undefined,
+  });
+  const parsed = flowControlShape.safeParse(given);
+  if (parsed.success) return flowControlConfig(parsed.data);
+  problems.addIssues(parsed.error, ['flowControl']);
+  return undefined;
 }
 
 class Translation {
@@ -152,6 +197,7 @@ class Translation {
       staleAfterMs: poolDefaults.staleAfterMs,
       retryAfterS: poolDefaults.retryAfterS,
       fallbacks: this.#fallbacks,
+      flowControl: undefined,
     };
     return {
       default: pool,

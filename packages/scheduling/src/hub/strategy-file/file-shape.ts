@@ -4,6 +4,7 @@ import { staleAfterMsDefault } from '@leadsman/view/trust';
 import { z } from 'zod';
 import { saturationLimitsDefault } from '../../worker/candidates/saturation.ts';
 import { objectiveHeaderDefault } from '../../worker/policy/policy.ts';
+import { flowControlShape } from './flow-control-shape.ts';
 
 const parameters = z.record(z.string(), z.unknown()).default({});
 
@@ -39,6 +40,7 @@ export const poolShape = z.strictObject({
   staleAfterMs: z.number().int().min(100).max(600_000).optional(),
   retryAfterS: z.number().int().min(1).max(3_600).optional(),
   fallbacks: z.number().int().min(0).max(7).optional(),
+  flowControl: flowControlShape.optional(),
 });
 
 export type PoolShape = z.output<typeof poolShape>;

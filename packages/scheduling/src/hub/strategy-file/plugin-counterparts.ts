@@ -44,6 +44,16 @@ const nothing: Counterpart = {
   translate: () => ({ parts: [], ignored: [] }),
 };
 
+/** A plugin whose parameters of these names are read by the translation itself. */
+function silently(...names: readonly string[]): Counterpart {
+  return {
+    translate: (given) => ({
+      parts: [],
+      ignored: Object.keys(given).filter((name) => !names.includes(name)),
+    }),
+  };
+}
+
 function roleFilter(values: readonly string[], allowUnlabeled: boolean): Counterpart {
   const parameters = { label: 'llm-d.ai/role', values, allowUnlabeled };
   return {
@@ -100,6 +110,12 @@ export const counterparts: Readonly<Record<string, Counterpart>> = {
   'weighted-random-picker': one('pick', 'weighted-random', {}, pickParameters),
   'single-profile-handler': nothing,
   'utilization-detector': nothing,
+  'concurrency-detector': silently('maxConcurrency'),
+  // Named by bands of flowControl, which say what is done with them.
+  'round-robin-fairness-policy': nothing,
+  'fcfs-ordering-policy': nothing,
+  'edf-ordering-policy': nothing,
+  'slo-deadline-ordering-policy': nothing,
   // What these gather is always gathered here.
   'approx-prefix-cache-producer': nothing,
   'inflight-load-producer': nothing,

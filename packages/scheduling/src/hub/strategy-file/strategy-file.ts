@@ -15,6 +15,7 @@ import type { ExtensionParts } from '../../worker/extension/extension-parts.ts';
 import * as catalog from '../../worker/policy/catalog.ts';
 import { fromEndpointPickerConfig } from './endpoint-picker-config.ts';
 import { fileShape, type PoolShape, poolDefaults } from './file-shape.ts';
+import { flowControlConfig } from './flow-control-shape.ts';
 import { listNames, Problems } from './problems.ts';
 import { type YamlPath, YamlSource } from './yaml-source.ts';
 
@@ -122,6 +123,7 @@ function poolConfig(pool: PoolShape): PoolConfig {
     staleAfterMs: pool.staleAfterMs ?? poolDefaults.staleAfterMs,
     retryAfterS: pool.retryAfterS ?? poolDefaults.retryAfterS,
     fallbacks: pool.fallbacks ?? poolDefaults.fallbacks,
+    flowControl: flowControlConfig(pool.flowControl),
   };
 }
 

@@ -36,6 +36,8 @@ export interface CandidateColumns {
   readonly reportedLoad: Float64Array;
   /** Ledger requests at the time of the report. */
   readonly ledgerAtReport: Float64Array;
+  /** Requests it ran at once when it was last seen full (full-batch.ts); NaN: never. */
+  readonly fullBatch: Float64Array;
   /** Smoothed time between two tokens of a request, ms. */
   readonly interTokenMs: Float64Array;
   /** Learned speed relative to the pool's median, ¼ … 4; 1 while unknown. */
@@ -55,6 +57,7 @@ export const floatColumns = [
   'unseenWaiting',
   'reportedLoad',
   'ledgerAtReport',
+  'fullBatch',
   'interTokenMs',
   'speed',
 ] as const;

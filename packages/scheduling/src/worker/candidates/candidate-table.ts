@@ -35,6 +35,7 @@ import type { Endpoint } from '../../endpoint.ts';
 import { hashText } from '../../prefix/hash-text.ts';
 import { AdapterStates } from './adapter-states.ts';
 import { blankOf, type CandidateColumns, floatColumns } from './candidate-columns.ts';
+import { learnBatch } from './full-batch.ts';
 import type { GaugeSource } from './gauge-source.ts';
 import type { LedgerHistory } from './ledger-history.ts';
 import { reportedLoad } from './reported-load.ts';
@@ -69,6 +70,7 @@ export class CandidateTable implements CandidateColumns {
   unseenWaiting = new Float64Array(0);
   reportedLoad = new Float64Array(0);
   ledgerAtReport = new Float64Array(0);
+  fullBatch = new Float64Array(0);
   interTokenMs = new Float64Array(0);
   speed = new Float64Array(0);
   /** Positions of the best trust class that has members, and how many there are. */
@@ -183,17 +185,20 @@ export class CandidateTable implements CandidateColumns {
       const isForeign = this.#isForeign[position] === 1;
       const isHeard = slot >= 0 && this.#source.isUsed(slot) && !isForeign;
       const flags = isHeard ? this.#source.flags(slot) : 0;
-      const scrapeReason = isHeard ? this.#source.reason(slot) : reason.pending;
+      const measuredAtMs = this.measuredAtMs[position]!;
+      const scrapeReason = this.#failures.isOut(this.index[position]!, measuredAtMs)
+        ? reason.connect
+        : isHeard
+          ? this.#source.reason(slot)
+          : reason.pending;
       // Gauges that stand still prove nothing of an engine that has nothing to do for us: some show
       // their last batch for half a minute. Its numbers are no load then, and the ledger tells.
       const isQuiet =
         (flags & reportFlag.suspect) !== 0 &&
         this.#history.requestsNow(this.index[position]!) === 0;
-      const ageMs = nowMs - this.measuredAtMs[position]!;
+      const ageMs = nowMs - measuredAtMs;
       const isKnown =
-        isHeard &&
-        isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!) &&
-        !this.#failures.isOut(this.index[position]!, this.measuredAtMs[position]!);
+        isHeard && isLoadKnown(this.runningRequests[position]!, this.waitingRequests[position]!);
       const own = isQuiet ? flags & ~reportFlag.suspect : flags;
       const found = trustOf(own, scrapeReason, isKnown, ageMs, this.staleAfterMs);
       this.trust[position] = found;
@@ -254,6 +259,12 @@ export class CandidateTable implements CandidateColumns {
     return Math.max(0, now - this.ledgerAtReport[position]!);
   }
 
+  /** One number of the position's newest report by its place in `metric`; NaN = unknown. */
+  reportedNumber(position: number, number: number): number {
+    const slot = this.#slots[position]!;
+    return slot < 0 ? Number.NaN : this.#source.numberOf(slot, number);
+  }
+
   /** Makes every part abstain from an endpoint whose numbers are no longer to be believed. */
   #blank(position: number): void {
     this.unseenRequests[position] = 0;
@@ -282,6 +293,7 @@ export class CandidateTable implements CandidateColumns {
     this.runningRequests[position] = running;
     this.waitingRequests[position] = waiting;
     this.ledgerAtReport[position] = ledger;
+    this.fullBatch[position] = learnBatch(this.fullBatch[position]!, running, waiting);
     const unseenWaiting = Math.min(unseen, zeroIfUnknown(waiting));
     const usage = source.numberOf(slot, metric.kvCacheUsageRatio);
     this.unseenRequests[position] = unseen;

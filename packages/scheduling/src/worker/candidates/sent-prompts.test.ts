@@ -29,12 +29,37 @@ it('a request that came to no engine leaves nothing in the history', async () =>
   expect(uncached(rig)).toBe(tokens);
 });
 
-it('what was there before it stays', async () => {
+it('what was there before it stays, and what was sent again since', async () => {
   const rig = await createRig({ config, endpoints: endpointsOf(1) });
   rig.pick({ prompt, promptTokens: tokens });
   expect(uncached(rig)).toBeLessThan(tokens / 10);
   expect(uncached(rig)).toBeLessThan(tokens / 10);
-  expect(uncached(rig, text('two'))).toBe(tokens);
+  const other = text('two');
+  const refused = rig.pick({ prompt: other, promptTokens: tokens });
+  rig.pick({ prompt: other, promptTokens: tokens });
+  rig.scheduler.withdraw(refused.ticket);
+  expect(uncached(rig, other)).toBeLessThan(tokens / 10);
+});
+
+it('requests that are refused together leave nothing, in whatever order they are', async () => {
+  const rig = await createRig({ config, endpoints: endpointsOf(1) });
+  const tickets = Array.from(
+    { length: 4 },
+    () => rig.pick({ prompt, promptTokens: tokens }).ticket,
+  );
+  for (const at of [0, 2, 3, 1]) rig.scheduler.withdraw(tickets[at]!);
+  expect(uncached(rig)).toBe(tokens);
+});
+
+it('a longer prompt of the same beginning keeps the beginning', async () => {
+  const rig = await createRig({ config, endpoints: endpointsOf(1) });
+  const short = prompt.subarray(0, prompt.length / 2);
+  const long = rig.pick({ prompt, promptTokens: tokens });
+  rig.pick({ prompt: short, promptTokens: tokens / 2 });
+  rig.scheduler.withdraw(long.ticket);
+  const left = uncached(rig);
+  expect(left).toBeLessThan(tokens * 0.6);
+  expect(left).toBeGreaterThan(tokens * 0.4);
 });
 
 it('a request that entered nothing withdraws nothing of the one whose place it has', async () => {

@@ -13,6 +13,8 @@
 /** How much later than the failure a report must be measured to count, ms. */
 export const failureHoldMs = 1_000;
 const failureHoldMsMax = 30_000;
+/** Failures this long apart do not follow each other: some gateways show no answers. */
+const forgottenAfterMs = 300_000;
 
 export class UpstreamFailures {
   #outUntilMs = new Float64Array(0);
@@ -23,6 +25,7 @@ export class UpstreamFailures {
     if (index >= this.#holdMs.length) this.#grow(index);
     // Requests that were under way when the first one failed say nothing new.
     if (nowMs < this.#outUntilMs[index]!) return;
+    if (nowMs - this.#outUntilMs[index]! > forgottenAfterMs) this.#holdMs[index] = 0;
     const hold = Math.min(failureHoldMsMax, Math.max(failureHoldMs, 2 * this.#holdMs[index]!));
     this.#holdMs[index] = hold;
     this.#outUntilMs[index] = nowMs + hold;

@@ -3,6 +3,7 @@
  * pool in one worker. Parts may keep scratch arrays and turns, so no two pools share any.
  */
 
+import type { FlowControlConfig } from '../../scheduling-config.ts';
 import type { SaturationLimits } from '../candidates/saturation.ts';
 import type { Filter, Strategy } from '../parts/part.ts';
 
@@ -29,6 +30,8 @@ export interface PoolPolicy {
   priority: PriorityRule;
   /** Whether prompts are entered into the prefix index. */
   recordsPrompts: boolean;
+  /** `undefined`: requests are picked for as they come. */
+  flowControl: FlowControlConfig | undefined;
 }
 
 /** Where a request's priority comes from; below 0 it may be refused under load. */
@@ -40,7 +43,10 @@ export interface PriorityRule {
 }
 
 /** The header by which the Go pickers learn the objective. */
-export const objectiveHeaderDefault = 'x-gateway-inference-objective';
+export const objectiveHeaderDefault = 'x-llm-d-inference-objective';
+
+/** Its former name: read where the newer one is missing and no other is configured. */
+export const objectiveHeaderBefore = 'x-gateway-inference-objective';
 
 /** The header by which a request may choose a strategy, where the admin allows it. */
 export const routingHeader = 'routing-strategy';

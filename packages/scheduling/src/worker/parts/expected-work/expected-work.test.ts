@@ -6,7 +6,7 @@ import {
   type Rig,
   tally,
 } from '../../../fixture/scheduler-rig.ts';
-import type { Pick, RequestFacts } from '../../../scheduler.ts';
+import type { PickResult, RequestFacts } from '../../../scheduler.ts';
 import { InFlightField } from '../../../shared/in-flight-table.ts';
 import { remoteHeader } from '../../../shared/remote-words.ts';
 
@@ -33,7 +33,7 @@ function report(rig: Rig, index: number, numbers: object = {}): void {
 }
 
 /** Picks for a request that ends at once, so that nothing stays in flight. */
-function passBy(rig: Rig, facts: Partial<RequestFacts> = { promptTokens: 500 }): Pick {
+function passBy(rig: Rig, facts: Partial<RequestFacts> = { promptTokens: 500 }): PickResult {
   const pick = rig.pick(facts);
   rig.scheduler.release(pick.ticket, { outputTokens: 10, aborted: false });
   return pick;

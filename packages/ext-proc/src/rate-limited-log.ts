@@ -1,18 +1,17 @@
 /**
- * What the log must say of exchanges: faults with their cause, and gateways whose filter is set up
- * so that the picker cannot do its work, with the setting to change. All of it happens per request,
- * so each kind is said at most once a minute, with the number of times since; the counters count
- * every one.
+ * The log of exchanges: faults with their cause, and gateways that are set up so that the picker
+ * cannot do its work, with what to change. All of it happens per request, so each kind is said at
+ * most once a minute, with the number of times since; the counters count every one.
  */
 
 /** The few calls of a pino logger that are made here. */
-export interface NoticeLogger {
+export interface Logger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;
 }
 
 /** How long (ms) a kind stays silent after it was said. */
-export const noticeIntervalMs = 60_000;
+export const logIntervalMs = 60_000;
 
 /** Picks in a row without any response, from which on it is no coincidence. */
 export const responsesMissingMax = 100;
@@ -31,7 +30,7 @@ const settings = {
 export type FilterSetting = keyof typeof settings;
 
 /** Who is spoken of. Asked for its address only when it is said: that is a system call. */
-export interface NoticePeer {
+export interface Peer {
   readonly peer: string;
 }
 
@@ -40,21 +39,21 @@ interface Said {
   times: number;
 }
 
-export class Notices {
-  readonly #logger: NoticeLogger | undefined;
+export class RateLimitedLog {
+  readonly #logger: Logger | undefined;
   readonly #nowMs: () => number;
   /** By setting, or place of a fault: a handful. */
   readonly #said = new Map<string, Said>();
   #responsesMissing = 0;
 
   /** Without a logger nothing is said. */
-  constructor(logger: NoticeLogger | undefined, nowMs: () => number) {
+  constructor(logger: Logger | undefined, nowMs: () => number) {
     this.#logger = logger;
     this.#nowMs = nowMs;
   }
 
   /** A gateway does not show what `setting` decides on. */
-  misconfigured(setting: FilterSetting, gateway: NoticePeer): void {
+  misconfigured(setting: FilterSetting, gateway: Peer): void {
     const times = this.#due(setting);
     if (times === 0) return;
     this.#logger?.warn({ setting, peer: gateway.peer, times }, settings[setting]);
@@ -66,13 +65,35 @@ export class Notices {
     if (times > 0) this.#logger?.error({ err: error, place, times }, 'fault in an exchange');
   }
 
+  /** A request picked for in `asked` went to a member of `served`: both behind one route? */
+  servedByOtherPool(asked: string, served: string, gateway: Peer): void {
+    const times = this.#due('served_by_other_pool');
+    if (times === 0) return;
+    this.#logger?.warn(
+      { asked, served, peer: gateway.peer, times },
+      'a gateway asked for one pool and sent the request to another: its route may have several ' +
+        'pools and ask for the first of them only',
+    );
+  }
+
+  /** The gateway asked for a pool without endpoints; the pool's own state is said elsewhere. */
+  askedForEmptyPool(pool: string, gateway: Peer): void {
+    const times = this.#due('empty_pool');
+    if (times === 0) return;
+    this.#logger?.warn(
+      { pool, peer: gateway.peer, times },
+      'refused: the pool has no endpoints; if other pools of the same route have, the gateway may ' +
+        'be asking for the wrong one',
+    );
+  }
+
   /** A response came: the gateway does show them. */
   responded(): void {
     this.#responsesMissing = 0;
   }
 
   /** An exchange with a pick ended before any response; one by one these are clients that leave. */
-  endedWithoutResponse(gateway: NoticePeer): void {
+  endedWithoutResponse(gateway: Peer): void {
     if (++this.#responsesMissing < responsesMissingMax) return;
     this.misconfigured('response_header_mode', gateway);
   }
@@ -83,7 +104,7 @@ export class Notices {
     const said = this.#said.get(kind) ?? { atMs: Number.NEGATIVE_INFINITY, times: 0 };
     said.times++;
     this.#said.set(kind, said);
-    if (nowMs - said.atMs < noticeIntervalMs) return 0;
+    if (nowMs - said.atMs < logIntervalMs) return 0;
     const { times } = said;
     said.atMs = nowMs;
     said.times = 0;

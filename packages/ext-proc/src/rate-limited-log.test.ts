@@ -1,36 +1,36 @@
 import { beforeEach, expect, test } from 'vitest';
-import { Notices, noticeIntervalMs, responsesMissingMax } from './notices.ts';
+import { logIntervalMs, RateLimitedLog, responsesMissingMax } from './rate-limited-log.ts';
 
 const gateway = { peer: '10.0.0.9' };
 let nowMs: number;
 let lines: { level: string; fields: Record<string, unknown>; message: string }[];
-let notices: Notices;
+let log: RateLimitedLog;
 beforeEach(() => {
   nowMs = 1_000;
   lines = [];
-  const log = (level: string) => (fields: object, message: string) => {
+  const note = (level: string) => (fields: object, message: string) => {
     lines.push({ level, fields: fields as Record<string, unknown>, message });
   };
-  notices = new Notices({ warn: log('warn'), error: log('error') }, () => nowMs);
+  log = new RateLimitedLog({ warn: note('warn'), error: note('error') }, () => nowMs);
 });
 
 test('each kind is said at once, then once a minute with how often it happened', () => {
-  for (let i = 0; i < 5; i++) notices.misconfigured('request_header_mode', gateway);
-  notices.misconfigured('response_body_mode', gateway);
+  for (let i = 0; i < 5; i++) log.misconfigured('request_header_mode', gateway);
+  log.misconfigured('response_body_mode', gateway);
   expect(lines.map(({ fields }) => fields)).toEqual([
     { setting: 'request_header_mode', peer: '10.0.0.9', times: 1 },
     { setting: 'response_body_mode', peer: '10.0.0.9', times: 1 },
   ]);
   expect(lines[0]!.message).toContain('request_header_mode: SEND');
-  nowMs += noticeIntervalMs;
-  notices.misconfigured('request_header_mode', { peer: '10.0.0.8' });
+  nowMs += logIntervalMs;
+  log.misconfigured('request_header_mode', { peer: '10.0.0.8' });
   expect(lines[2]!.fields).toMatchObject({ peer: '10.0.0.8', times: 5 });
 });
 
 test('a fault is logged with its cause', () => {
   const cause = new Error('why');
-  notices.fault('pick', cause);
-  notices.fault('pick', new Error('again'));
+  log.fault('pick', cause);
+  log.fault('pick', new Error('again'));
   expect(lines).toEqual([
     {
       level: 'error',
@@ -41,10 +41,10 @@ test('a fault is logged with its cause', () => {
 });
 
 test('picks without a response are worth a line only when there are many in a row', () => {
-  for (let i = 1; i < responsesMissingMax; i++) notices.endedWithoutResponse(gateway);
-  notices.responded();
-  for (let i = 1; i < responsesMissingMax; i++) notices.endedWithoutResponse(gateway);
+  for (let i = 1; i < responsesMissingMax; i++) log.endedWithoutResponse(gateway);
+  log.responded();
+  for (let i = 1; i < responsesMissingMax; i++) log.endedWithoutResponse(gateway);
   expect(lines).toEqual([]);
-  notices.endedWithoutResponse(gateway);
+  log.endedWithoutResponse(gateway);
   expect(lines.map(({ fields }) => fields.setting)).toEqual(['response_header_mode']);
 });
