@@ -13,6 +13,20 @@ export function adminOptions(defaultPort: number) {
   };
 }
 
+/** Who may ask for what the HTTP side shows below `/v1/`. Neither: everybody. */
+export const askerOptions = {
+  adminTokenFile: z
+    .string()
+    .default('')
+    .describe('Answer /v1/* only to who sends the token in this file (Authorization: Bearer).'),
+  adminTokenAudience: z
+    .string()
+    .default('')
+    .describe(
+      'Answer /v1/* only to service accounts whose token is made for this audience (TokenReview).',
+    ),
+};
+
 /** How to reach NATS. No URL: this process does without. */
 export const natsOptions = {
   natsUrl: z.array(z.string()).default([]).describe('NATS servers, comma list; empty: none.'),

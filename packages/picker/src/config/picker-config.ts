@@ -1,6 +1,7 @@
 /** Flags and variables of the picker process. See docs/configuration.md for the strategy file. */
 import {
   adminOptions,
+  askerOptions,
   callerOptions,
   collectorOptions,
   collectorProblem,
@@ -16,6 +17,7 @@ const milliseconds = (least: number, most: number) => z.number().int().min(least
 
 const pickerOptions = z.object({
   ...adminOptions(9090),
+  ...askerOptions,
   ...natsOptions,
   ...podIdentityOptions,
 
