@@ -1,7 +1,9 @@
 /**
  * `npm run test:engine`: a real vLLM on the CPU, from its wheel, with a tiny model of random weights
  * made on the spot. Requests go to it while a sidecar scrapes it, and the sidecar's numbers must be
- * those of the engine's own page and of the client's own count.
+ * those of the engine's own page and of the client's own count. Then pages asked for by name are
+ * compared with whole ones under load, in numbers, bytes and the engine's CPU; and an engine with two
+ * API servers, which answers by name with nothing, must be scraped whole.
  *
  * `--save FOLDER` keeps the pages it served. Without the wheel it says why and ends with 1 where
  * CI=true: a skipped test of this kind would look like a passed one.
@@ -13,11 +15,15 @@ import { parseArgs } from 'node:util';
 import { createLogger } from '../packages/service/src/index.ts';
 import { type Sidecar, sidecarConfigShape, startSidecar } from '../packages/sidecar/src/index.ts';
 import { type MetricName, metric } from '../packages/wire/src/index.ts';
+import { cpuPerScrape, pairedScrapes } from './engine/by-name-checks.ts';
 import { type EngineServer, startEngineServer } from './engine/engine-server.ts';
 import { ensureVllm, vllmVersion } from './engine/virtual-environment.ts';
 
 const requests = 12;
-const outputTokens = 48;
+/** Some seconds of work: an engine this small answers short requests between two scrapes. */
+const outputTokens = 400;
+/** Pairs of pages that must be equal. */
+const pairsWanted = 1_000;
 const { values } = parseArgs({ options: { save: { type: 'string' } } });
 const say = (line: string) => void process.stderr.write(`test:engine: ${line}\n`);
 
@@ -42,16 +48,15 @@ let sidecar: Sidecar | undefined;
 try {
   say(`starting vLLM ${vllmVersion}; this takes a minute or more`);
   engine = await startEngineServer(found.python, join(folder, 'model'));
-  const config = sidecarConfigShape.parse({
-    targets: [`8000=${engine.url}/metrics`],
-    exporterMode: 'pod',
-    adminHost: '127.0.0.1',
-    adminPort: 0,
-    podUid: 'engine-under-test',
-  });
-  const logger = createLogger({ name: 'sidecar', level: 'warn' });
-  sidecar = await startSidecar(config, { logger });
+  sidecar = await scrape(engine);
   await testEngine(engine, sidecar);
+  await sidecar.stop();
+  await testByName(engine);
+  await engine.stop();
+  say('starting it with two API servers');
+  engine = await startEngineServer(found.python, join(folder, 'model'), 2);
+  sidecar = await scrape(engine);
+  await testSeveralServers(sidecar);
 } finally {
   await sidecar?.stop();
   await engine?.stop();
@@ -59,6 +64,55 @@ try {
 }
 say(failures.length === 0 ? 'all passed' : `failed: ${failures.join(', ')}`);
 process.exit(failures.length === 0 ? 0 : 1);
+
+function scrape(server: EngineServer): Promise<Sidecar> {
+  const config = sidecarConfigShape.parse({
+    targets: [`8000=${server.url}/metrics`],
+    exporterMode: 'pod',
+    adminHost: '127.0.0.1',
+    adminPort: 0,
+    podUid: 'engine-under-test',
+  });
+  return startSidecar(config, { logger: createLogger({ name: 'sidecar', level: 'warn' }) });
+}
+
+async function testByName(server: EngineServer): Promise<void> {
+  let isLoaded = true;
+  const work = Promise.all([0, 1, 2, 3].map((lane) => load(lane)));
+  async function load(lane: number): Promise<void> {
+    for (let i = lane; isLoaded; i += 4) await complete(server, i % 12);
+  }
+  const pairs = await pairedScrapes(server.url, pairsWanted).finally(() => {
+    isLoaded = false;
+    return work;
+  });
+  const { equal, moved, faults, bytesRatio } = pairs;
+  say(`pairs: ${equal} equal, ${moved} with a step between them`);
+  check('equal pairs by name and whole, under load', equal >= pairsWanted, true);
+  check('faults of pairs', faults.slice(0, 3).join('; '), '');
+  say(`bytes, whole ÷ by name: ${bytesRatio.toFixed(1)}`);
+  check('bytes by name, at most an eighth', bytesRatio >= 8, true);
+  const cpu = await cpuPerScrape(server.url, server.pid);
+  const { healthMs, wholeMs, byNameMs } = cpu;
+  const ratio = (wholeMs - healthMs) / (byNameMs - healthMs);
+  say(
+    `engine's CPU per request, in units of /health: whole ${(wholeMs / healthMs).toFixed(2)}, by name ${(byNameMs / healthMs).toFixed(2)}`,
+  );
+  say(`engine's CPU per scrape without that of /health, whole ÷ by name: ${ratio.toFixed(1)}`);
+  check('CPU by name, at most a sixth', ratio >= 6, true);
+}
+
+async function testSeveralServers(scraper: Sidecar): Promise<void> {
+  const [target] = scraper.targets;
+  await until('the first page', () => target?.state.reading !== undefined);
+  await until('another way to be tried', () => target?.way.why !== 'being found out');
+  await until('some scrapes more', () => (target?.counters.scrapes ?? 0) > 20);
+  check('way with two API servers', target?.way.way, 'whole');
+  say(`why not by name: ${target?.way.why}`);
+  check('it says why', /^asked by name: /.test(target?.way.why ?? ''), true);
+  check('outcome', target?.state.detail, '');
+  check('running when idle', target?.state.metrics[metric.runningRequests], 0);
+}
 
 async function testEngine(server: EngineServer, scraper: Sidecar): Promise<void> {
   const numbers = () => scraper.targets[0]?.state;
@@ -102,6 +156,9 @@ async function testEngine(server: EngineServer, scraper: Sidecar): Promise<void>
   check('unusable numbers', scraper.targets[0]?.counters.invalidSamples, 0);
   check('malformed lines', scraper.targets[0]?.counters.malformedLines, 0);
   check('suspect', numbers()?.suspect, false);
+  say(`why not by name: ${scraper.targets[0]?.way.why || 'it is'}`);
+  check('way', scraper.targets[0]?.way.way, 'by_name');
+  check('answers by name refused', scraper.targets[0]?.pages.byNameRefused, 0);
 }
 
 interface Usage {

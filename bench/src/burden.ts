@@ -2,11 +2,13 @@
  * `npm run bench -- burden`: what knowing one engine costs that engine, when 1, 3 and 10 picker
  * replicas want to know it.
  *
- * Ours: its sidecar scrapes it and publishes to real NATS; the replicas are subscribers. Polling:
- * each replica scrapes the engine itself at the same interval. The engine (a simulator, busy with
- * one stream of requests in every phase, so that its page changes) counts its scrapes and its CPU,
- * that for the requests included. `ratio`: scrapes at the most replicas, polling to ours; what one
- * scrape costs depends on the engine, a real one renders its page in several milliseconds.
+ * Ours: its sidecar scrapes it and publishes to real NATS; the replicas are subscribers. Once as
+ * ever, by name where the engine can be asked so, and once with whole pages only. Polling: each
+ * replica scrapes the engine's whole page itself at the same interval. The engine (a simulator, busy
+ * with one stream of requests in every phase, so that its page changes) counts its scrapes and its
+ * CPU, and takes for a page the time that a real vLLM takes on top of any other request, in
+ * proportion to its bytes. `ratio`: scrapes at the most replicas, polling to ours; `cpu_ratio`: the
+ * engine's CPU there, without what it takes unscraped, of polling and of our whole pages to ours.
  */
 import { connectNats, type NatsLink } from '@leadsman/link';
 import {
@@ -27,6 +29,11 @@ export const about = 'what one engine bears with 1, 3 and 10 picker replicas; ag
 const replicaCountsFull = [1, 3, 10];
 const replicaCountsSmoke = [1, 3];
 const intervalMs = 50;
+/**
+ * CPU that a whole page of 48 KB takes vLLM 0.32 on CPU, beyond what `/health` does: 3.5 and 3.7 ms by
+ * the checks of `npm run test:engine` (scripts/engine/by-name-checks.ts).
+ */
+const renderMs = 3.6;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
@@ -38,13 +45,16 @@ interface Burden {
 interface Row {
   replicas: number;
   ours: Burden;
+  wholePages: Burden;
   polling: Burden;
 }
 
 export async function run(options: BenchOptions): Promise<Record<string, unknown>> {
   const measureMs = options.smoke ? 300 : 4_000;
   const replicaCounts = options.smoke ? replicaCountsSmoke : replicaCountsFull;
-  const engines = await launchEngineSimulators([{ host: '127.0.0.1', port: 0 }]);
+  const engines = await launchEngineSimulators([
+    { host: '127.0.0.1', port: 0, metricsRenderMs: renderMs },
+  ]);
   const port = engines.engines[0]?.port ?? 0;
   const load = startSteadyLoad(new ChatClient(`http://127.0.0.1:${port}`), 1, (number) => ({
     prompt: `Sounding ${number}`,
@@ -53,11 +63,14 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
   try {
     await sleep(options.smoke ? 200 : 2_000);
     const idle = await measure(engines, measureMs);
-    const ours = await measureOurs(engines, port, replicaCounts, measureMs);
+    const ours = await measureOurs(engines, port, { replicaCounts, ms: measureMs, byName: true });
+    // What replicas there are is nothing to the engine.
+    const whole = { replicaCounts: replicaCounts.slice(-1), ms: measureMs, byName: false };
+    const [wholePages] = await measureOurs(engines, port, whole);
     const rows: Row[] = [];
     for (const [i, replicas] of replicaCounts.entries()) {
       const polling = await measurePolling(engines, port, replicas, measureMs);
-      rows.push({ replicas, ours: ours[i] as Burden, polling });
+      rows.push({ replicas, ours: ours[i] as Burden, wholePages: wholePages as Burden, polling });
     }
     return finish(rows, idle, options);
   } finally {
@@ -82,11 +95,16 @@ async function measure(engines: EngineProcess, ms: number): Promise<Burden> {
   };
 }
 
+interface OursOptions {
+  replicaCounts: readonly number[];
+  ms: number;
+  byName: boolean;
+}
+
 async function measureOurs(
   engines: EngineProcess,
   port: number,
-  replicaCounts: readonly number[],
-  ms: number,
+  { replicaCounts, ms, byName }: OursOptions,
 ): Promise<Burden[]> {
   const nats = await launchNats();
   const links: NatsLink[] = [];
@@ -96,6 +114,7 @@ async function measureOurs(
     flags: {
       'engine-ports': port,
       'scrape-interval-ms': intervalMs,
+      'scrape-by-name': byName ? 'auto' : 'off',
       'pod-uid': '00000000-0000-4000-8000-000000000001',
       'pod-name': 'engine',
       'pod-ip': '127.0.0.1',
@@ -114,7 +133,13 @@ async function measureOurs(
       await waitUntil(() => links.every((link) => link.counters.received > 3), {
         what: 'every replica to be told',
       });
+      const { engines: before } = await engines.state();
+      const asked = before[0]?.byNameScrapes ?? 0;
       burdens.push(await measure(engines, ms));
+      const { engines: after } = await engines.state();
+      if ((after[0]?.byNameScrapes ?? 0) > asked !== byName) {
+        throw new Error(`the engine was ${byName ? 'not ' : ''}asked by name`);
+      }
     }
     return burdens;
   } finally {
@@ -152,26 +177,31 @@ function finish(rows: readonly Row[], idle: Burden, options: BenchOptions) {
     cpu_ms_per_s: Number(cpuMsPerS.toFixed(2)),
   });
   const last = rows.at(-1) as Row;
+  const scraping = ({ cpuMsPerS }: Burden) => cpuMsPerS - idle.cpuMsPerS;
+  const cpuRatio = (of: Burden) => Number((scraping(of) / scraping(last.ours)).toFixed(2));
   const result = {
     interval_ms: intervalMs,
     engine_cpu_ms_per_s_unscraped: Number(idle.cpuMsPerS.toFixed(2)),
     replicas: rows.map((row) => ({
       replicas: row.replicas,
       ours: fields(row.ours),
+      ours_whole_pages: fields(row.wholePages),
       polling: fields(row.polling),
     })),
+    cpu_ratio: { whole_pages: cpuRatio(last.wholePages), polling: cpuRatio(last.polling) },
     ratio: Number((last.polling.scrapesPerS / last.ours.scrapesPerS).toFixed(2)),
   };
   if (!options.json) {
-    process.stdout.write('replicas   ours: scrapes/s, CPU ms/s   polling: scrapes/s, CPU ms/s\n');
-    for (const { replicas, ours, polling } of result.replicas) {
-      process.stdout.write(
-        `${String(replicas).padStart(8)} ${String(ours.scrapes_per_s).padStart(16)} ` +
-          `${String(ours.cpu_ms_per_s).padStart(9)} ${String(polling.scrapes_per_s).padStart(20)} ` +
-          `${String(polling.cpu_ms_per_s).padStart(9)}\n`,
-      );
+    process.stdout.write('scrapes/s and CPU ms/s of the engine\n');
+    process.stdout.write('replicas       ours, by name   ours, whole pages             polling\n');
+    const cell = (burden: ReturnType<typeof fields>) =>
+      `${burden.scrapes_per_s} ${burden.cpu_ms_per_s.toFixed(2).padStart(8)}`.padStart(20);
+    for (const { replicas, ours, ours_whole_pages: whole, polling } of result.replicas) {
+      const cells = cell(ours) + cell(whole) + cell(polling);
+      process.stdout.write(`${String(replicas).padStart(8)}${cells}\n`);
     }
-    process.stdout.write(`ratio ${result.ratio}\n`);
+    const { whole_pages: pages, polling } = result.cpu_ratio;
+    process.stdout.write(`ratio ${result.ratio}; CPU: whole pages ${pages}, polling ${polling}\n`);
   }
   return result;
 }

@@ -6,6 +6,8 @@ import { fileURLToPath } from 'node:url';
 
 export interface EngineServer {
   readonly url: string;
+  /** The process that serves HTTP, unless there are several of them. */
+  readonly pid: number;
   stop(): Promise<void>;
 }
 
@@ -13,29 +15,33 @@ export interface EngineServer {
 const startDeadlineMs = 600_000;
 const logLinesKept = 40;
 
-/** Makes the model in `folder` and starts the server. Rejects with the end of its log. */
-export async function startEngineServer(python: string, folder: string): Promise<EngineServer> {
+/**
+ * Makes the model in `folder` and starts the server, with so many processes that serve HTTP. Rejects
+ * with the end of its log.
+ */
+export async function startEngineServer(
+  python: string,
+  folder: string,
+  apiServers = 1,
+): Promise<EngineServer> {
   const script = fileURLToPath(new URL('./make-model.py', import.meta.url));
   const made = spawnSync(python, [script, folder], { stdio: ['ignore', 'ignore', 'pipe'] });
   if (made.status !== 0) throw new Error(`no model: ${made.stderr.toString().slice(-2_000)}`);
+  const entry = fileURLToPath(new URL('./serve.py', import.meta.url));
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const child = spawn(
-    python,
-    ['-m', 'vllm.entrypoints.openai.api_server', ...flags(folder, port)],
-    {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      // A group of its own: the engine core is a process of its own, and must end with it.
-      detached: true,
-      env: {
-        ...process.env,
-        HF_HUB_OFFLINE: '1',
-        VLLM_CPU_KVCACHE_SPACE: '1',
-        VLLM_NO_USAGE_STATS: '1',
-        DO_NOT_TRACK: '1',
-      },
+  const child = spawn(python, [entry, ...flags(folder, port, apiServers)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // A group of its own: the engine core is a process of its own, and must end with it.
+    detached: true,
+    env: {
+      ...process.env,
+      HF_HUB_OFFLINE: '1',
+      VLLM_CPU_KVCACHE_SPACE: '1',
+      VLLM_NO_USAGE_STATS: '1',
+      DO_NOT_TRACK: '1',
     },
-  );
+  });
   const log: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
@@ -50,14 +56,15 @@ export async function startEngineServer(python: string, folder: string): Promise
     await stop();
     throw new Error(`${(error as Error).message}\n${log.join('\n')}`, { cause: error });
   }
-  return { url, stop };
+  return { url, pid: child.pid ?? 0, stop };
 }
 
-function flags(folder: string, port: number): string[] {
+function flags(folder: string, port: number, apiServers: number): string[] {
   return [
-    ...['--model', folder, '--served-model-name', 'tiny', '--load-format', 'dummy'],
+    ...[folder, '--served-model-name', 'tiny', '--load-format', 'dummy'],
     ...['--host', '127.0.0.1', '--port', String(port), '--dtype', 'float32'],
     ...['--max-model-len', '1024', '--max-num-seqs', '8', '--enforce-eager'],
+    ...['--api-server-count', String(apiServers)],
   ];
 }
 

@@ -5,7 +5,7 @@
  * A thread or a data file is named in the sources by `new URL('./x', import.meta.url)`. Such a
  * place is rewritten to the name its target has in the folder, so that it works from there.
  */
-import { copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type Metafile, type Plugin } from 'esbuild';
@@ -62,6 +62,37 @@ export async function bundle(out: string): Promise<BundleResult> {
     bytes: outputs.reduce((sum, [, output]) => sum + output.bytes, 0),
     files: outputs.length + assets.size,
   };
+}
+
+/**
+ * The command-line tool as one file at `out`, for those without an image; returns its bytes. Throws
+ * when it would need another file beside it.
+ */
+export async function bundleTool(out: string): Promise<number> {
+  const assets = new Map<string, string>();
+  const entry = join(root, processes.leadsman);
+  const entries = new Map([[entry, 'leadsman']]);
+  const { metafile } = await build({
+    absWorkingDir: root,
+    entryPoints: [entry],
+    outfile: out,
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node22',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    legalComments: 'eof',
+    banner: { js: `#!/usr/bin/env node\n${banner}` },
+    metafile: true,
+    logLevel: 'warning',
+    plugins: [places(entries, assets)],
+  });
+  const others = [...assets.keys(), ...[...entries.keys()].filter((path) => path !== entry)];
+  if (others.length > 0) throw new Error(`the tool would need ${others.join(', ')} beside it`);
+  await chmod(out, 0o755);
+  const [output] = Object.values(metafile.outputs);
+  return output?.bytes ?? 0;
 }
 
 function bundleOnce(out: string, entries: Map<string, string>, assets: Map<string, string>) {

@@ -35,7 +35,7 @@ const bans: readonly Ban[] = [
   },
   {
     pattern: /\bconsole\./,
-    instead: 'log by the pino logger, or write to stdout on purpose',
+    instead: 'log by the logger, or write to stdout on purpose',
     except: /\.test\.ts$|^(bench|demo|e2e|scripts|packages\/testing)\//,
   },
   {

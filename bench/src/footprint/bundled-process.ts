@@ -19,21 +19,28 @@ export async function launchBundled(
   name: string,
   nodeFlags: readonly string[],
   flags: Readonly<Record<string, string | number>>,
+  env: Readonly<Record<string, string>> = {},
 ): Promise<BundledProcess> {
-  return launchNode(name, [
+  const args = [
     ...nodeFlags,
     folder === undefined ? sourceOf(name) : join(folder, `${name}.mjs`),
     ...Object.entries(flags).map(([key, value]) => `--${kebab(key)}=${value}`),
-  ]);
+  ];
+  return launchNode(name, args, env);
 }
 
 /** Starts Node with these arguments; resolves when the program logs its address. */
-export async function launchNode(name: string, args: readonly string[]): Promise<BundledProcess> {
+export async function launchNode(
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<BundledProcess> {
   let address: string | undefined;
   const child = await launchProcess({
     name,
     command: process.execPath,
     args: [...args],
+    env,
     onLine: (line) => {
       address ??= /"address":"([^"]+)"/.exec(line)?.[1];
     },

@@ -26,7 +26,7 @@ export async function observe(
   const share = cpuMs / (performance.now() - startedAtMs);
   return {
     cpu_percent: Number((share * 100).toFixed(2)),
-    memory_mb: Math.round((await residentKb(pid)) / 1_024),
+    memory_mb: await residentMb(pid),
   };
 }
 
@@ -37,11 +37,11 @@ async function cpuTicks(pid: number): Promise<number> {
   return Number(fields[11]) + Number(fields[12]);
 }
 
-async function residentKb(pid: number): Promise<number> {
+export async function residentMb(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'latin1');
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN);
+  return Math.round(Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? Number.NaN) / 1_024);
 }
 
-function pass(ms: number): Promise<void> {
+export function pass(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }

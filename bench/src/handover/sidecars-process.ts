@@ -5,7 +5,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { createLogger } from '@leadsman/service';
 import { type Sidecar, sidecarConfigShape, startSidecar } from '@leadsman/sidecar';
-import { Registry } from 'prom-client';
 
 export interface SidecarsTask {
   /** An engine each. */
@@ -60,7 +59,6 @@ function start(engineUrl: string, index: number): Promise<Sidecar> {
   });
   return startSidecar(config, {
     logger: createLogger({ name: 'sidecar', level: 'error' }),
-    registry: new Registry(),
   });
 }
 

@@ -31,11 +31,14 @@ export class AgeWatch {
 
   async #look(url: string): Promise<void> {
     for (const { ageMs, state } of await viewOf(url)) {
-      if (ageMs === null) continue;
-      this.oldestMs = Math.max(Number.isNaN(this.oldestMs) ? 0 : this.oldestMs, ageMs);
-      if (state !== 'fresh') continue;
-      const before = Number.isNaN(this.oldestFreshMs) ? 0 : this.oldestFreshMs;
-      this.oldestFreshMs = Math.max(before, ageMs);
+      this.oldestMs = older(this.oldestMs, ageMs);
+      if (state === 'fresh') this.oldestFreshMs = older(this.oldestFreshMs, ageMs);
     }
   }
+}
+
+/** The greater of two ages; NaN, null and a missing one are none. */
+export function older(seenMs: number, ageMs: number | null | undefined): number {
+  if (typeof ageMs !== 'number' || Number.isNaN(ageMs)) return seenMs;
+  return Number.isNaN(seenMs) ? ageMs : Math.max(seenMs, ageMs);
 }

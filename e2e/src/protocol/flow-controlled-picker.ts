@@ -32,6 +32,7 @@ export async function startFlowControlledPicker(
   flowControl: object,
   engines: readonly number[],
   priorities: Record<string, number> = {},
+  heldBytesMax?: number,
 ): Promise<FlowControlledPicker> {
   const config = JSON.stringify({
     default: { flowControl },
@@ -44,10 +45,14 @@ export async function startFlowControlledPicker(
   });
   const health = new HealthState();
   health.setSynced(true);
-  const server = await startExtProcServer(
-    extProcOptions({ host: '127.0.0.1', port: 0, reusePort: false }, undefined),
-    { scheduler: rig.scheduler, health, counters: new Counters(), nowMs: monotonicMs },
-  );
+  const options = extProcOptions({ host: '127.0.0.1', port: 0, reusePort: false }, undefined);
+  if (heldBytesMax !== undefined) options.heldBytesMax = heldBytesMax;
+  const server = await startExtProcServer(options, {
+    scheduler: rig.scheduler,
+    health,
+    counters: new Counters(),
+    nowMs: monotonicMs,
+  });
   server.setPools([{ name: poolName, authorities: ['epp.ns'] }]);
   const timer = setInterval(() => rig.scheduler.tick(monotonicMs()), 10);
   let version = 1;

@@ -5,6 +5,7 @@ export {
   type EmbeddedCollectorOptions,
   startEmbeddedCollector,
 } from './embedded/start-embedded-collector.ts';
+export { askerCheck } from './feed/caller-check.ts';
 export type { FeedConfig } from './feed/feed-config.ts';
 export type { IngestCounters } from './ingest/counters.ts';
 export { FeedWatch, syncAfterMsDefault } from './ingest/feed-watch.ts';

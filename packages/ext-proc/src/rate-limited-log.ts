@@ -4,7 +4,7 @@
  * most once a minute, with the number of times since; the counters count every one.
  */
 
-/** The few calls of a pino logger that are made here. */
+/** The few calls of a logger that are made here. */
 export interface Logger {
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;

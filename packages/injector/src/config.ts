@@ -1,6 +1,6 @@
 /** Flags and variables of the injector. Read once, in main.ts. */
 import { adminOptions, podIdentityOptions } from '@leadsman/service';
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const injectorConfigShape = z.object({
   ...adminOptions(9440),

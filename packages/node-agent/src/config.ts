@@ -7,7 +7,7 @@ import {
   natsOptions,
   podIdentityOptions,
 } from '@leadsman/service';
-import { z } from 'zod';
+import * as z from 'zod';
 import { batchBoundsDefault } from './batch/bounds.ts';
 
 export const nodeAgentConfigShape = z

@@ -55,6 +55,28 @@ describe('startPicker', () => {
     }
   }
 
+  it('tells decisions and reloads only to who knows the token, where there is one', async () => {
+    const tokenFile = join(folder, 'token');
+    writeFileSync(tokenFile, 'secret\n');
+    await start('--ready-after-ms', '0', '--admin-token-file', tokenFile);
+    const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+    for (const path of ['/v1/pools', '/v1/endpoints']) {
+      expect((await ask(path)).status).toBe(401);
+      expect((await ask(path, as('wrong'))).status).toBe(403);
+      expect((await ask(path, as('secret'))).status).toBe(200);
+    }
+    expect((await ask('/v1/reload', { method: 'POST' })).status).toBe(401);
+    expect((await ask('/v1/reload', { method: 'POST', ...as('secret') })).status).toBe(200);
+    expect((await ask('/metrics')).status).toBe(200);
+    expect((await ask('/healthz')).status).toBe(200);
+    // It is read for each question: a new token counts at once, and without any nobody gets in.
+    writeFileSync(tokenFile, 'new');
+    expect((await ask('/v1/pools', as('secret'))).status).toBe(403);
+    expect((await ask('/v1/pools', as('new'))).status).toBe(200);
+    rmSync(tokenFile);
+    expect((await ask('/v1/pools', as('new'))).status).toBe(403);
+  });
+
   it('serves its pools, and goes into service without a feed after the time it was given', async () => {
     await start('--ready-after-ms', '0');
     await until(async () => (await ask('/readyz')).status === 200);

@@ -12,6 +12,7 @@
  */
 
 import {
+  askerCheck,
   type EmbeddedCollector,
   registerCollectorMetrics,
   startEmbeddedCollector,
@@ -221,7 +222,12 @@ async function start(
   const readinessTimer = setInterval(look, readinessIntervalMs);
   teardown.add(async () => clearInterval(readinessTimer));
 
-  const admin = createAdmin({ registry, logger, ready: () => readiness.missing() });
+  const admin = createAdmin({
+    registry,
+    logger,
+    ready: () => readiness.missing(),
+    authorize: await askerCheck(config, { logger, nowMs: monotonicMs, env: deps.env }),
+  });
   const picks = new Uint32Array(shared.picks);
   const silentPorts = new SilentPorts(new ViewReader(shared.view), logger);
   const slowReports = new SlowReports(new ViewReader(shared.view), logger, (pool) => {

@@ -50,4 +50,44 @@ describe('createAdmin', () => {
     expect(reply.statusCode).toBe(500);
     expect(reply.json()).toEqual({ error: { code: 'internal', message: 'on purpose' } });
   });
+
+  describe('with a word on who may ask', () => {
+    const asked: string[] = [];
+    beforeEach(async () => {
+      await server.close();
+      asked.length = 0;
+      const authorize = async (token: string) => {
+        asked.push(token);
+        return token === 'good';
+      };
+      server = createAdmin({ registry, logger, ready: () => missing, authorize });
+      server.get('/v1/things', () => ({ things: 3 }));
+      server.post('/v1/reload', () => ({ reloaded: true }));
+    });
+    const status = async (url: string, token?: string, method: 'GET' | 'POST' = 'GET') => {
+      const headers = token === undefined ? {} : { authorization: token };
+      return (await server.inject({ method, url, headers })).statusCode;
+    };
+
+    it('lets in who has a token that is believed', async () => {
+      expect(await status('/v1/things', 'Bearer good')).toBe(200);
+      expect(await status('/v1/reload', 'bearer good', 'POST')).toBe(200);
+    });
+
+    it('keeps out everybody else, however the path is spelled', async () => {
+      const spellings = ['/v1/things', '/v1/things?x', '/%761/things', '/v1/%74hings'];
+      for (const url of spellings) {
+        expect([401, 404], url).toContain(await status(url));
+        expect([403, 404], url).toContain(await status(url, 'Bearer bad'));
+      }
+      expect(await status('/v1/reload', 'Bearer bad', 'POST')).toBe(403);
+      expect(await status('/v1/things', 'Basic good')).toBe(401);
+      expect(await status('/v1/things', 'Bearer ')).toBe(401);
+    });
+
+    it('leaves metrics and probes open, and asks nobody for them', async () => {
+      for (const url of ['/metrics', '/healthz', '/readyz']) expect(await status(url)).toBe(200);
+      expect(asked).toEqual([]);
+    });
+  });
 });

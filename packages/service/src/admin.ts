@@ -7,15 +7,25 @@
  * header which version gave it.
  */
 import fastify, { type FastifyInstance } from 'fastify';
-import type { Registry } from 'prom-client';
 import type { Logger } from './log.ts';
 import { buildVersion, versionHeader } from './version.ts';
 
+/** What of a prom-client registry is used. */
+export interface MetricsPage {
+  readonly contentType: string;
+  metrics(): Promise<string>;
+}
+
 export interface AdminOptions {
-  registry: Registry;
+  registry: MetricsPage;
   logger: Logger;
   /** `undefined` when ready, else one line that says what is missing. */
   ready: () => string | undefined;
+  /**
+   * Whether a caller with this bearer token (`''`: none) may have the routes below `/v1/`. Metrics
+   * and probes stay open. Left out: everybody may. It must not reject.
+   */
+  authorize?: ((token: string) => Promise<boolean>) | undefined;
   /** Largest request body of the process's own routes, bytes. */
   bodyBytesMax?: number;
 }
@@ -36,6 +46,21 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     reply.header(versionHeader, buildVersion);
     done();
   });
+  const { authorize } = options;
+  if (authorize !== undefined) {
+    server.addHook('onRequest', async (request, reply) => {
+      // By the route that was found, not by the text of the URL, which has many spellings.
+      if (!request.routeOptions.url?.startsWith('/v1/')) return;
+      const token = bearerOf(request.headers.authorization);
+      if (await authorize(token)) return;
+      const status = token === '' ? 401 : 403;
+      const message = token === '' ? 'a bearer token is needed here' : 'this token is not believed';
+      await reply
+        .code(status)
+        .header('www-authenticate', 'Bearer')
+        .send({ error: { code: status === 401 ? 'unauthorized' : 'forbidden', message } });
+    });
+  }
   server.setErrorHandler((error: Error & { statusCode?: number; code?: string }, _, reply) => {
     const status = error.statusCode ?? 500;
     if (status >= 500) options.logger.error({ err: error }, 'admin request failed');
@@ -54,4 +79,9 @@ export function createAdmin(options: AdminOptions): FastifyInstance {
     return reply.code(503).type('text/plain').send(`${missing}\n`);
   });
   return server;
+}
+
+/** The token of `Authorization: Bearer TOKEN`; '' without one. */
+function bearerOf(header: string | undefined): string {
+  return /^Bearer +(\S+)$/i.exec(header ?? '')?.[1] ?? '';
 }

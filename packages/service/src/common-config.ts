@@ -1,5 +1,5 @@
 /** Options that several processes share, so that one name means one thing in all of them. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { logLevels } from './log.ts';
 
 const port = z.number().int().min(0).max(65_535);
@@ -12,6 +12,20 @@ export function adminOptions(defaultPort: number) {
     adminPort: port.default(defaultPort).describe('Port of /metrics and the probes; 0: any.'),
   };
 }
+
+/** Who may ask for what the HTTP side shows below `/v1/`. Neither: everybody. */
+export const askerOptions = {
+  adminTokenFile: z
+    .string()
+    .default('')
+    .describe('Answer /v1/* only to who sends the token in this file (Authorization: Bearer).'),
+  adminTokenAudience: z
+    .string()
+    .default('')
+    .describe(
+      'Answer /v1/* only to service accounts whose token is made for this audience (TokenReview).',
+    ),
+};
 
 /** How to reach NATS. No URL: this process does without. */
 export const natsOptions = {

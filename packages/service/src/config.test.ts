@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ConfigError, environmentName, flagName, HelpRequested, readConfig } from './config.ts';
 
 const shape = z.object({

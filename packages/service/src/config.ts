@@ -6,7 +6,7 @@
  * All faults are reported at once: an operator fixes a manifest once, not six times.
  */
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const environmentPrefix = 'LEADSMAN_';
 

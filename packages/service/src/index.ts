@@ -5,6 +5,7 @@ export * from './certificate/rotating-certificate.ts';
 export * from './common-config.ts';
 export * from './config.ts';
 export * from './counter-list.ts';
+export * from './lazy-listener.ts';
 export * from './lifecycle.ts';
 export * from './log.ts';
 export * from './monotonic.ts';

@@ -4,17 +4,11 @@
  * has no series, rather than a 0. Units are Prometheus's base units, whatever they are on the wire.
  */
 import type { PageCounters, Target, TargetCounters } from '@leadsman/scrape';
-import {
-  type MetricName,
-  metric,
-  metricNames,
-  type Reason,
-  reasonName,
-  reasonNames,
-} from '@leadsman/wire';
+import { type MetricName, metric, metricNames } from '@leadsman/wire';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Exporter, ExporterCounters, ExporterPath } from './exporter/exporter.ts';
 import type { FrameComposer } from './frame-composer.ts';
+import type { ScrapeOutcomes } from './scrape-outcomes.ts';
 
 const paths: readonly ExporterPath[] = ['agent', 'nats', 'direct', 'none'];
 
@@ -42,16 +36,6 @@ const frameCounters: readonly [keyof ExporterCounters, string][] = [
   ['ownFrames', 'own'],
   ['droppedFrames', 'dropped'],
 ];
-
-/** Scrapes by how they ended. */
-export class ScrapeOutcomes {
-  readonly counts = new Map<string, number>(reasonNames.map((name) => [name, 0]));
-
-  add(code: Reason): void {
-    const name = reasonName(code);
-    this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
-  }
-}
 
 export interface MetricSources {
   targets: readonly Target[];

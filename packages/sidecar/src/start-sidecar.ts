@@ -5,23 +5,19 @@
  * ready at once, as a container that is not would keep its model pod out of service.
  */
 import { randomBytes } from 'node:crypto';
-import type { AddressInfo } from 'node:net';
 import { agentSink } from '@leadsman/link/agent';
 import { PageReader, Target, type TargetOptions } from '@leadsman/scrape';
-import { createAdmin, type Logger, monotonicMs } from '@leadsman/service';
+import { type Logger, listenLazily, monotonicMs } from '@leadsman/service';
 import { formatHostPort, keyframeIntervalMs, senderIdBytes } from '@leadsman/wire';
-import { Registry } from 'prom-client';
 import { agentUrlOf, paceOf, type SidecarConfig, targetsOf } from './config/config.ts';
 import { Exporter } from './exporter/exporter.ts';
 import { loadTransport, transportOpener } from './exporter/transport.ts';
 import { FrameComposer } from './frame-composer.ts';
-import { registerSidecarMetrics, ScrapeOutcomes } from './metrics.ts';
 import { type Interfaces, podAddressOf } from './pod-address.ts';
-import { snapshotJson } from './snapshot.ts';
+import { ScrapeOutcomes } from './scrape-outcomes.ts';
 
 export interface SidecarDeps {
   logger: Logger;
-  registry?: Registry;
   random?: () => number;
   /** The machine's network interfaces, where the pod's address is found if it is not given. */
   interfaces?: Interfaces;
@@ -47,7 +43,6 @@ const ownGraceMs = 10_000;
  */
 export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Promise<Sidecar> {
   const { logger } = deps;
-  const registry = deps.registry ?? new Registry();
   const random = deps.random ?? Math.random;
   const outcomes = new ScrapeOutcomes();
   const send = (frames: readonly Uint8Array[]) => {
@@ -76,18 +71,18 @@ export async function startSidecar(config: SidecarConfig, deps: SidecarDeps): Pr
     composer.limit(exporter.frameBytesMax);
     send(composer.keyframe(monotonicMs()));
   };
-  const exporter = createExporter(config, registry, logger, {
+  const exporter = createExporter(config, logger, {
     onWay: sendKeyframe,
     onFree: sendHeld,
   });
-  registerSidecarMetrics(registry, { targets, exporter, composer, outcomes, nowMs: monotonicMs });
-  const server = createAdmin({ registry, logger, ready: () => undefined });
-  server.get('/snapshot', () =>
-    snapshotJson(targets, exporter, config.exporterMode, monotonicMs()),
-  );
-  await server.listen({ host: config.adminHost, port: config.adminPort });
-  const bound = server.server.address() as AddressInfo;
-  const listener = formatHostPort(bound.address, bound.port);
+  const sources = { targets, exporter, composer, outcomes, nowMs: monotonicMs };
+  const server = await listenLazily({
+    host: config.adminHost,
+    port: config.adminPort,
+    load: async () => (await import('./admin-server.ts')).adminServer(sources, config, logger),
+    onError: (error) => logger.error({ err: error }, 'admin port cannot serve'),
+  });
+  const listener = formatHostPort(server.address.address, server.address.port);
   logger.info({ listener: 'admin', address: listener }, 'listening');
   if (config.exporterMode !== 'node') await loadTransport(config);
   const isHeard = agentUrlOf(config) !== '' && config.exporterMode !== 'pod';
@@ -170,7 +165,6 @@ function createTargets(
 
 function createExporter(
   config: SidecarConfig,
-  registry: Registry,
   logger: Logger,
   events: { onWay: () => void; onFree: () => void },
 ): Exporter {
@@ -182,7 +176,7 @@ function createExporter(
       url === ''
         ? undefined
         : (hop) => agentSink({ url, ...hop, ...(localAddress === '' ? {} : { localAddress }) }),
-    open: transportOpener(config, registry, logger),
+    open: transportOpener(config, logger),
     patienceMs: agentPatienceMs,
     graceMs: ownGraceMs,
     nowMs: monotonicMs,

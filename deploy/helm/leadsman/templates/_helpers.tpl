@@ -158,6 +158,8 @@ LEADSMAN_EXPORTER_MODE: {{ ternary "auto" .Values.exporter.mode (eq .Values.expo
 # Nothing probes it: `kubectl port-forward` reaches the loopback address, and Prometheus needs the pod's.
 LEADSMAN_ADMIN_HOST: {{ .Values.sidecar.listen.admin | default (ternary "0.0.0.0" "127.0.0.1" (and .Values.podMonitor.enabled .Values.podMonitor.sidecars)) | quote }}
 LEADSMAN_LOG_LEVEL: {{ .Values.logLevel | quote }}
+# One arena of the allocator is enough for one thread, and 4 MB less.
+MALLOC_ARENA_MAX: "1"
 {{- with include "leadsman.natsUrl" . }}
 LEADSMAN_NATS_URL: {{ . | quote }}
 LEADSMAN_SUBJECT_PREFIX: {{ $.Values.nats.subjectPrefix | quote }}

@@ -28,7 +28,7 @@ export interface PartAddress {
 export type Json = Record<string, unknown>;
 
 /** One look at one process. Pages that it does not have, or that are not JSON, are undefined. */
-export interface PartLook {
+interface PartLook {
   metrics: MetricsPage;
   metricsText: string;
   metricsStatus: number;

@@ -10,8 +10,7 @@ export interface KeyState extends View {
 
 const filterCharsMax = 200;
 
-export const helpLine =
-  'q quit  s/S sort  r reverse  / filter (!word: without)  ↑↓ PgUp PgDn scroll';
+const helpLine = 'q quit  s/S sort  r reverse  / filter (!word: without)  ↑↓ PgUp PgDn scroll';
 
 /** The line at the bottom. */
 export function footerOf({ typing }: KeyState): string {

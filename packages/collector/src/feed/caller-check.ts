@@ -1,4 +1,4 @@
-/** Whom a direct listener serves, by its configuration: callers with a token that is believed. */
+/** Whom a listener serves, by its configuration: callers with a token that is believed. */
 import { KubeClient, openAccess, TokenReviewer } from '@leadsman/kube';
 import type { LinkLogger } from '@leadsman/link';
 import { type Authorizer, fileAuthorizer } from '@leadsman/link/grpc/bearer';
@@ -21,4 +21,22 @@ export async function callerCheck(
   });
   return async (token) =>
     (await byFile(token)) || (await reviewer.review(token)).status === 'believed';
+}
+
+/** Settings of a process's HTTP side, `askerOptions` of the service package. */
+export interface AskerSettings {
+  adminTokenFile: string;
+  adminTokenAudience: string;
+  kubeconfig: string;
+}
+
+/** Who may ask for `/v1/*` of the HTTP side; `undefined`: everybody. Rejects as {@link callerCheck}. */
+export async function askerCheck(
+  settings: AskerSettings,
+  deps: { logger: LinkLogger; nowMs: () => number; env: TokenConfig['env'] },
+): Promise<Authorizer | undefined> {
+  const { adminTokenFile: file, adminTokenAudience: audience, kubeconfig } = settings;
+  if (file === '' && audience === '') return undefined;
+  const kubeconfigFile = kubeconfig;
+  return callerCheck({ file, audience, kubeconfigFile, env: deps.env }, deps);
 }

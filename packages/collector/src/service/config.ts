@@ -1,8 +1,14 @@
 /** Flags and variables of the collector service. */
-import { adminOptions, callerOptions, listenerProblem, natsOptions } from '@leadsman/service';
+import {
+  adminOptions,
+  askerOptions,
+  callerOptions,
+  listenerProblem,
+  natsOptions,
+} from '@leadsman/service';
 import { slotsLimit } from '@leadsman/view/layout';
 import { staleAfterMsDefault } from '@leadsman/view/trust';
-import { z } from 'zod';
+import * as z from 'zod';
 import { expireAfterMsDefault } from '../ingest/fleet.ts';
 
 const milliseconds = (least: number, most: number) => z.number().int().min(least).max(most);
@@ -10,6 +16,7 @@ const milliseconds = (least: number, most: number) => z.number().int().min(least
 export const collectorConfigShape = z
   .object({
     ...adminOptions(9420),
+    ...askerOptions,
     ...natsOptions,
 
     grpcHost: z.string().default('0.0.0.0').describe('Address of the frame and watch server.'),

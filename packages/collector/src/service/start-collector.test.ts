@@ -1,3 +1,8 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { grpcSink } from '@leadsman/link';
 import { createLogger, readConfig } from '@leadsman/service';
 import { waitUntil } from '@leadsman/testing';
@@ -133,4 +138,71 @@ test('a start that fails leaves nothing behind', async () => {
   const start = startCollector(collectorConfigShape.parse(taken), logger);
   await expect(start).rejects.toThrow('EADDRINUSE');
   await waitUntil(() => listeners() === before, { what: 'the gRPC port to be given back' });
+});
+
+test('endpoints are told to service accounts alone, where an audience is given', async () => {
+  const api = createServer((request, response) => {
+    let text = '';
+    request.on('data', (chunk) => {
+      text += chunk;
+    });
+    request.on('end', () => {
+      const { token, audiences } = JSON.parse(text).spec;
+      const status =
+        token === 'of-an-account'
+          ? {
+              authenticated: true,
+              audiences,
+              user: { username: 'system:serviceaccount:ops:person' },
+            }
+          : { authenticated: false };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ kind: 'TokenReview', status }));
+    });
+  });
+  await new Promise<void>((ready) => api.listen(0, '127.0.0.1', ready));
+  const folder = await mkdtemp(join(tmpdir(), 'leadsman-collector-'));
+  const { port } = api.address() as AddressInfo;
+  const kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(
+    kubeconfig,
+    JSON.stringify({
+      'current-context': 'c',
+      contexts: [{ name: 'c', context: { cluster: 'c', user: 'u' } }],
+      clusters: [
+        {
+          name: 'c',
+          cluster: { server: `http://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true },
+        },
+      ],
+      users: [{ name: 'u', user: {} }],
+    }),
+  );
+  const argv = [
+    '--admin-host',
+    '127.0.0.1',
+    '--grpc-host',
+    '127.0.0.1',
+    '--kubeconfig',
+    kubeconfig,
+  ];
+  argv.push('--admin-token-audience', 'leadsman');
+  const env = { LEADSMAN_ADMIN_PORT: '0', LEADSMAN_GRPC_PORT: '0' };
+  const config = readConfig(collectorConfigShape, { argv, env, name: 'collector' });
+  const guarded = await startCollector(config, logger);
+  try {
+    const status = async (path: string, token?: string) => {
+      const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+      return (await fetch(`http://${guarded.adminAddress}${path}`, { headers })).status;
+    };
+    expect(await status('/v1/endpoints')).toBe(401);
+    expect(await status('/v1/endpoints', 'of-nobody')).toBe(403);
+    expect(await status('/v1/endpoints', 'of-an-account')).toBe(200);
+    expect(await status('/metrics')).toBe(200);
+  } finally {
+    await guarded.stop();
+    api.closeAllConnections();
+    api.close();
+    await rm(folder, { recursive: true });
+  }
 });

@@ -81,6 +81,7 @@ export async function startCollector(
   const admin = createAdmin({
     registry,
     logger,
+    authorize: await authorizerOf(config, logger, env),
     // Watchers are refused in the same states, so they are sent to a replica that is whole.
     ready: () => {
       if (core.feedState === feedState.synced) return undefined;
@@ -116,6 +117,13 @@ export async function startCollector(
   logger.info({ listener: 'admin', address: service.adminAddress }, 'listening');
   logger.info({ listener: 'grpc', address: service.grpcAddress }, 'listening');
   return service;
+}
+
+/** Loads the client of the API server only where somebody is kept out. */
+async function authorizerOf(config: CollectorConfig, logger: Logger, env: Environment) {
+  if (config.adminTokenFile === '' && config.adminTokenAudience === '') return undefined;
+  const { askerCheck } = await import('../feed/caller-check.ts');
+  return askerCheck(config, { logger, nowMs: monotonicMs, env });
 }
 
 function feedConfigOf(config: CollectorConfig, env: Environment): FeedConfig {

@@ -22,7 +22,7 @@ const responseHeaders = { ':status': 200, 'content-type': contentType };
 const respondOptions = { waitForTrailers: true };
 
 /** What Node and this process keep for an open call beside its bytes, at least. */
-const callBytes = 4_096;
+export const callBytes = 4_096;
 
 /** Larger messages are not worth the copy that joining them takes. */
 const gatherBytesMax = 16_384;

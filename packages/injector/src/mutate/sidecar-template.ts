@@ -2,7 +2,7 @@
  * How sidecars look in this cluster: the same for all of them, from the chart's ConfigMap or from
  * a file given to `leadsman inject`. What differs from pod to pod comes from its annotations.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 
 const quantity = z.string().regex(/^\d+(\.\d+)?(m|k|Ki|Mi|Gi|M|G)?$/, 'not a quantity');
 /** Others would be refused with the pod: a sidecar has neither devices nor huge pages. */
@@ -25,13 +25,18 @@ export const sidecarTemplateShape = z.strictObject({
   image: z.string().min(1),
   imagePullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
   /**
-   * What the image's Node runs: one image holds every process. The small young generation and the
-   * cap of the old one save 14 of 107 MB in a sidecar that scrapes 20 times a second, at the same
-   * CPU (npm run bench -- footprint).
+   * What the image's Node runs: one image holds every process. A heap of 10 MB needs neither room to
+   * grow nor threads that collect and compile beside it: waking them costs more than they save.
+   * docs/sizing.md has what each gains.
    */
   args: z
     .array(z.string())
-    .default(['--max-semi-space-size=1', '--max-old-space-size=64', '/app/sidecar.mjs']),
+    .default([
+      '--max-semi-space-size=1',
+      '--max-old-space-size=64',
+      '--single-threaded',
+      '/app/sidecar.mjs',
+    ]),
   /** Port of the sidecar's own metrics and snapshot. */
   adminPort: z.number().int().min(1).max(65_535).default(9400),
   /** Environment of every sidecar, for example LEADSMAN_NATS_URL. */

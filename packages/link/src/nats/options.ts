@@ -1,7 +1,7 @@
 /** How a NATS link is set up: what the operator chooses, and the bounds with their reasons. */
 import type { NatsCredentials } from './credentials.ts';
 
-/** The few calls of a pino logger that links make. */
+/** The few calls of a logger that links make. */
 export interface LinkLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;

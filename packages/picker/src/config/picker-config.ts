@@ -1,6 +1,7 @@
 /** Flags and variables of the picker process. See docs/configuration.md for the strategy file. */
 import {
   adminOptions,
+  askerOptions,
   callerOptions,
   collectorOptions,
   collectorProblem,
@@ -9,13 +10,14 @@ import {
   podIdentityOptions,
 } from '@leadsman/service';
 import { Network, WireError } from '@leadsman/wire';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const port = z.number().int().min(0).max(65_535);
 const milliseconds = (least: number, most: number) => z.number().int().min(least).max(most);
 
 const pickerOptions = z.object({
   ...adminOptions(9090),
+  ...askerOptions,
   ...natsOptions,
   ...podIdentityOptions,
 

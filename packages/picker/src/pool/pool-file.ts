@@ -17,7 +17,7 @@
  */
 import { canonicalAddress, podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { LineCounter, parseDocument } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const endpoint = z.strictObject({
   /** Canonical, however it is written. */

@@ -8,6 +8,7 @@ import {
   type Rig,
   tally,
 } from '../fixture/scheduler-rig.ts';
+import { InFlightField } from '../shared/in-flight-table.ts';
 
 const nowMs = 5_000;
 
@@ -258,5 +259,33 @@ describe('a request that the gateway sent elsewhere', () => {
     expect(rig.inFlight.total(elsewhere.index, 0)).toBe(1);
     rig.scheduler.release(pick.ticket, { outputTokens: 1, aborted: false });
     expect(counts()).toEqual([0, 0, 0]);
+  });
+
+  it('moves to a member of another pool, which is named', async () => {
+    const endpoints = endpointsOf(4);
+    const own = endpoints.slice(0, 2);
+    const rig = await createRig({ config: 'default: { strategy: random }', endpoints: own, nowMs });
+    const other = { ...poolUpdate(endpoints.slice(2)), pool: 'test/other' };
+    rig.scheduler.updatePool(other, nowMs);
+    const { ticket } = rig.pick({ nowMs, promptTokens: 100 });
+    expect(rig.scheduler.servedBy(ticket, endpoints[3]!.destination)).toBe('test/other');
+    expect(own.map(({ index }) => rig.inFlight.total(index, 0))).toEqual([0, 0]);
+    expect(rig.inFlight.total(endpoints[3]!.index, 0)).toBe(1);
+    expect(rig.scheduler.servedBy(ticket, '192.0.2.1:80')).toBeUndefined();
+    rig.scheduler.release(ticket, { outputTokens: 1, aborted: false });
+    expect(rig.inFlight.total(endpoints[3]!.index, 0)).toBe(0);
+  });
+
+  it('leaves no prompt in the history of an endpoint that never saw it', async () => {
+    const endpoints = endpointsOf(2);
+    const config = 'default: { strategy: expected-work }';
+    const rig = await createRig({ config, endpoints, nowMs });
+    const prompt = new TextEncoder().encode('Sent there, served here. '.repeat(300));
+    const facts = { nowMs, prompt, promptTokens: 1_875 };
+    const { ticket, endpoint } = rig.pick(facts);
+    const elsewhere = endpoints[1 - endpoint!.index]!;
+    rig.scheduler.servedBy(ticket, elsewhere.destination);
+    const again = rig.pick(facts);
+    expect(rig.inFlight.total(again.endpoint!.index, InFlightField.pendingTokens) % 1_875).toBe(0);
   });
 });

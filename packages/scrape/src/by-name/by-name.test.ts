@@ -91,7 +91,8 @@ let requests = 0;
 
 /** Lets the engine work for a moment, and stand still again with other numbers. */
 async function work(engine: EngineSimulator): Promise<void> {
-  const before = engine.page().toString();
+  const before = generated(read(engine));
+  const { served } = engine;
   void fetch(`${engine.url}/v1/completions`, {
     method: 'POST',
     body: JSON.stringify({
@@ -101,11 +102,14 @@ async function work(engine: EngineSimulator): Promise<void> {
     }),
   }).catch(() => undefined);
   engine.setSpeed(1);
-  const tokens = (page: string) => reader.read(Buffer.from(page), 'vllm');
-  await waitUntil(() => generated(tokens(engine.page().toString())) > generated(tokens(before)), {
-    what: 'the engine to have generated tokens',
-  });
+  // A request that came after it stands still would change what has been scraped.
+  const hasWorked = () => engine.served > served && generated(read(engine)) > before;
+  await waitUntil(hasWorked, { what: 'the engine to have taken the request and generated tokens' });
   engine.setSpeed(0);
+}
+
+function read(engine: EngineSimulator): ReturnType<PageReader['read']> {
+  return reader.read(engine.page(), 'vllm');
 }
 
 function generated(outcome: ReturnType<PageReader['read']>): number {
@@ -115,7 +119,7 @@ function generated(outcome: ReturnType<PageReader['read']>): number {
 
 /** All numbers of the whole page as it is now. */
 function truth(engine: EngineSimulator): Record<string, unknown> {
-  const outcome = reader.read(engine.page(), 'vllm');
+  const outcome = read(engine);
   if ('reason' in outcome) throw new Error(outcome.detail);
   const { metrics, ranks, loraRunning } = outcome.reading;
   return numbersOf(metrics, ranks, loraRunning);

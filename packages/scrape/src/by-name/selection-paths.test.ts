@@ -4,15 +4,15 @@ import { selectionPaths } from './selection-paths.ts';
 describe('selectionPaths', () => {
   it('asks at the very path, then at the one below', () => {
     expect(selectionPaths('/metrics', ['a:b', 'c_sum'])).toEqual([
-      '/metrics?name%5B%5D=a:b&name%5B%5D=c_sum',
-      '/metrics/?name%5B%5D=a:b&name%5B%5D=c_sum',
+      '/metrics?name[]=a:b&name[]=c_sum',
+      '/metrics/?name[]=a:b&name[]=c_sum',
     ]);
-    expect(selectionPaths('/metrics/', ['a'])).toEqual(['/metrics/?name%5B%5D=a']);
+    expect(selectionPaths('/metrics/', ['a'])).toEqual(['/metrics/?name[]=a']);
   });
 
   it('keeps what is asked for already', () => {
     const [first] = selectionPaths('/m?token=x%20y&v=1', ['a']);
-    expect(first).toBe('/m?token=x%20y&v=1&name%5B%5D=a');
+    expect(first).toBe('/m?token=x%20y&v=1&name[]=a');
     const asked = new URL(first as string, 'http://engine').searchParams;
     expect(asked.getAll('name[]')).toEqual(['a']);
     expect(asked.get('token')).toBe('x y');

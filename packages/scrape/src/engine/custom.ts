@@ -20,7 +20,7 @@
 import { readFileSync } from 'node:fs';
 import { type MetricName, metricNames } from '@leadsman/wire';
 import { parse } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { EngineProfile, Selector, Source } from './profile.ts';
 
 const fileBytesMax = 1_048_576;

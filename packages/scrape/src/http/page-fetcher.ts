@@ -1,4 +1,3 @@
-/// <reference path="./undici-parts.d.ts" />
 /**
  * Fetches the page of one target over HTTP: one request in flight, one deadline over all of it
  * (connecting, headers, body, decompression, a retry, a redirect), a cap on the bytes before and
@@ -12,10 +11,10 @@
 
 import { gunzip } from 'node:zlib';
 import { type Reason, reason } from '@leadsman/wire';
-import Client from 'undici/lib/dispatcher/client.js';
-import { type ConnectSettings, clientOptions } from './connect-options.ts';
+import type { ConnectSettings } from './connect-options.ts';
 import { PagePath } from './page-path.ts';
 import { failureOf, isConnectionLost, PageError, type PageResult } from './page-result.ts';
+import { type PageClient, PlainClient } from './plain-client.ts';
 import { PageBuffer, type PageResponse, ResponseCollector } from './response-collector.ts';
 import { TokenFile } from './token-file.ts';
 import { expositionContent, type WantedContent } from './wanted-content.ts';
@@ -38,7 +37,7 @@ export class PageFetcher {
   readonly #wanted: WantedContent;
   readonly #token: TokenFile | undefined;
   readonly #buffer = new PageBuffer();
-  #client: Client | undefined;
+  #client: PageClient | undefined;
   /** The path of a fetch that names none. */
   #own: PagePath;
   /** The path of the fetch under way, or of the last one. */
@@ -112,7 +111,11 @@ export class PageFetcher {
     let redirected = false;
     let renewedToken = false;
     for (let attempt = 1; attempt <= attemptsMax; attempt++) {
-      const response = await this.#request();
+      this.#client ??=
+        this.#url.protocol === 'http:'
+          ? new PlainClient(this.#url, this.#settings)
+          : await this.#openTls();
+      const response = await this.#request(this.#client);
       if (response instanceof Error) {
         if (lostConnection || !isConnectionLost(response)) throw response;
         lostConnection = true;
@@ -138,13 +141,18 @@ export class PageFetcher {
     throw new PageError(reason.connect, 'too many attempts');
   }
 
+  async #openTls(): Promise<PageClient> {
+    // A process that scrapes by plain text does without it.
+    const loading = import('./tls-client.ts');
+    const given = new Promise<never>((_, reject) => {
+      this.#abandon = reject;
+    });
+    const { TlsClient } = await Promise.race([loading, given]);
+    return new TlsClient(this.#url, this.#settings, this.#settings.timeoutMs);
+  }
+
   /** One request. An error after the response began is thrown, one before it is returned. */
-  #request(): Promise<PageResponse | Error> {
-    this.#client ??= new Client(
-      this.#url.origin,
-      clientOptions(this.#settings, this.#settings.timeoutMs),
-    );
-    const client = this.#client;
+  #request(client: PageClient): Promise<PageResponse | Error> {
     return new Promise((resolve, reject) => {
       const limits = { bytesMax: this.#settings.bytesMax, wanted: this.#wanted };
       const collector = new ResponseCollector(this.#buffer, limits, (outcome) => {
@@ -159,7 +167,7 @@ export class PageFetcher {
         'accept-encoding': 'identity',
       };
       if (token !== undefined) headers.authorization = `Bearer ${token}`;
-      client.dispatch({ method: 'GET', path: this.#path.current, headers }, collector);
+      client.get(this.#path.current, headers, collector);
     });
   }
 
@@ -200,7 +208,7 @@ export class PageFetcher {
     const abandon = this.#abandon;
     this.#abandon = undefined;
     abandon?.(error);
-    client?.destroy(error).catch(() => {});
+    client?.destroy(error);
   }
 }
 

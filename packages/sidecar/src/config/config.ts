@@ -15,7 +15,7 @@ import {
   natsOptions,
   podIdentityOptions,
 } from '@leadsman/service';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const targetPattern = /^(\d{1,5})=(https?:\/\/\S+)$/;
 const port = z.coerce.number().int().min(1).max(65_535);

@@ -9,6 +9,7 @@
  * The grace makes an agent that restarts cost no reconnect storm: a rolling update of a thousand
  * agents would otherwise open and close a connection per pod.
  */
+import type { Registry } from 'prom-client';
 import type { Transport, TransportOpener } from './transport.ts';
 
 export interface DirectPublishingOptions {
@@ -40,6 +41,11 @@ export class DirectPublishing {
   /** `nats` or `direct` while a transport is open. */
   get kind(): string | undefined {
     return this.#transport?.kind;
+  }
+
+  /** Registers the metrics of an open transport. */
+  async register(registry: Registry): Promise<void> {
+    await this.#transport?.register(registry);
   }
 
   get connected(): boolean {

@@ -67,6 +67,7 @@ class FakeAgent implements AgentSink {
 
 class FakeTransport implements Transport {
   readonly kind = 'nats';
+  readonly register = async () => {};
   readonly sent: number[] = [];
   closed = false;
   readonly sink = {

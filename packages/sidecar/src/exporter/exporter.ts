@@ -20,6 +20,7 @@
  * is opened: a thousand pods that start under agents must not each dial the broker first.
  */
 import type { AgentSink } from '@leadsman/link/agent';
+import type { Registry } from 'prom-client';
 import { DirectPublishing } from './direct-publishing.ts';
 import type { TransportOpener } from './transport.ts';
 
@@ -131,6 +132,11 @@ export class Exporter {
   /** What the agent answered last, for people. */
   get agentOutcome(): string | undefined {
     return this.#agent?.lastOutcome;
+  }
+
+  /** Registers the metrics of the own transport while it is open. */
+  async registerTransport(registry: Registry): Promise<void> {
+    await this.#own?.register(registry);
   }
 
   get frameBytesMax(): number {

@@ -13,6 +13,8 @@ import type { SidecarConfig } from '../config/config.ts';
 export interface Transport {
   readonly kind: 'nats' | 'direct';
   readonly sink: FrameSink;
+  /** Registers the transport's own metrics; loads what that takes. */
+  register(registry: Registry): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -22,12 +24,10 @@ export type TransportOpener = (onConnected: () => void) => Promise<Transport>;
 /** How this configuration publishes; `undefined` when it has neither brokers nor collectors. */
 export function transportOpener(
   config: SidecarConfig,
-  registry: Registry,
   logger: Logger,
 ): TransportOpener | undefined {
-  if (config.natsUrl.length > 0)
-    return (onConnected) => openNats(config, registry, logger, onConnected);
-  if (config.collectorUrl.length > 0) return () => openDirect(config, registry, logger);
+  if (config.natsUrl.length > 0) return (onConnected) => openNats(config, logger, onConnected);
+  if (config.collectorUrl.length > 0) return () => openDirect(config, logger);
   return undefined;
 }
 
@@ -42,67 +42,52 @@ function loadNats() {
     import('@leadsman/link/nats/link'),
     import('@leadsman/link/nats/frames'),
     import('@leadsman/link/nats/options'),
-    import('@leadsman/link/nats/metrics'),
   ]);
 }
 
 function loadDirect() {
-  return Promise.all([
-    import('@leadsman/link/grpc/push-sink'),
-    import('@leadsman/link/grpc/metrics'),
-  ]);
+  return import('@leadsman/link/grpc/push-sink');
 }
 
 async function openNats(
   config: SidecarConfig,
-  registry: Registry,
   logger: Logger,
   onConnected: () => void,
 ): Promise<Transport> {
-  const [{ connectNats }, { natsSink }, { natsOptionsFrom }, { registerNatsMetrics }] =
-    await loadNats();
+  const [{ connectNats }, { natsSink }, { natsOptionsFrom }] = await loadNats();
   const name = config.podName || config.podUid || 'sidecar';
   const link = connectNats({ ...natsOptionsFrom(config, `sidecar ${name}`), logger });
   const off = link.onState((connected) => {
     if (connected) onConnected();
   });
-  registerNatsMetrics(registry, 'sidecar', link);
   return {
     kind: 'nats',
     sink: natsSink(link, podFramesSubject(config.subjectPrefix, name)),
+    register: async (registry) => {
+      const { registerNatsMetrics } = await import('@leadsman/link/nats/metrics');
+      registerNatsMetrics(registry, 'sidecar', link);
+    },
     close: async () => {
       off();
-      removeMetrics(registry, 'leadsman_sidecar_nats_');
       await link.close();
     },
   };
 }
 
-async function openDirect(
-  config: SidecarConfig,
-  registry: Registry,
-  logger: Logger,
-): Promise<Transport> {
-  const [{ grpcSink }, { registerPushMetrics }] = await loadDirect();
+async function openDirect(config: SidecarConfig, logger: Logger): Promise<Transport> {
+  const { grpcSink } = await loadDirect();
   const sink = grpcSink({
     targets: config.collectorUrl,
     tls: collectorAccessOf(config),
     logger,
   });
-  registerPushMetrics(registry, 'sidecar', sink);
   return {
     kind: 'direct',
     sink,
-    close: async () => {
-      removeMetrics(registry, 'leadsman_sidecar_push_');
-      await sink.close();
+    register: async (registry) => {
+      const { registerPushMetrics } = await import('@leadsman/link/grpc/metrics');
+      registerPushMetrics(registry, 'sidecar', sink);
     },
+    close: () => sink.close(),
   };
-}
-
-/** Takes the metrics of a transport that ends off the page: the next one registers its own. */
-function removeMetrics(registry: Registry, prefix: string): void {
-  for (const { name } of registry.getMetricsAsArray()) {
-    if (name.startsWith(prefix)) registry.removeSingleMetric(name);
-  }
 }

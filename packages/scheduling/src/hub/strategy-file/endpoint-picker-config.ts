@@ -6,7 +6,7 @@
  * ones, since leaving one out in silence would change what the admin asked for. Parameters that
  * size the other picker's own machinery (block sizes, LRU capacities) are named in a warning.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type {
   FilterConfig,
   FlowControlConfig,

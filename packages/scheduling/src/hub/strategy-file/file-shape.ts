@@ -1,7 +1,7 @@
 /** The form of Leadsman's own strategy file. docs/configuration.md describes it for people. */
 
 import { staleAfterMsDefault } from '@leadsman/view/trust';
-import { z } from 'zod';
+import * as z from 'zod';
 import { saturationLimitsDefault } from '../../worker/candidates/saturation.ts';
 import { objectiveHeaderDefault } from '../../worker/policy/policy.ts';
 import { flowControlShape } from './flow-control-shape.ts';

@@ -1,5 +1,5 @@
 /** The form of a pool's `flowControl` in Leadsman's own strategy file. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { FlowBandConfig, FlowControlConfig } from '../../scheduling-config.ts';
 import { bandsMax } from '../../worker/flow-control/flow-queue.ts';
 import { ageingTokensPerMsDefault, orderings } from '../../worker/flow-control/ordering.ts';

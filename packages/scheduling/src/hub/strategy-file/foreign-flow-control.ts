@@ -5,7 +5,7 @@
  * comes nearest is taken, with a warning; the order within a flow has counterparts. What would let
  * other requests through than the admin meant is a fault, by name.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { FlowControlShape, flowControlShape } from './flow-control-shape.ts';
 import type { Problems } from './problems.ts';
 import type { YamlPath } from './yaml-source.ts';

@@ -1,5 +1,5 @@
 /** Collects what is wrong with a file, so that an admin sees all of it at once. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { StrategyFileError } from './strategy-file-error.ts';
 import type { YamlPath, YamlSource } from './yaml-source.ts';
 

@@ -17,9 +17,11 @@ export class Ledger {
   readonly own: Int32Array;
   readonly remote: Int32Array;
   readonly #header: Int32Array;
+  readonly #workers: number;
 
   constructor(inFlight: InFlightTable, remote: ArrayBufferLike) {
     this.own = inFlight.totals;
+    this.#workers = inFlight.workers;
     this.#header = new Int32Array(remote, 0, remoteHeaderWords);
     this.remote = new Int32Array(remote, remoteHeaderWords * 4);
   }
@@ -27,6 +29,11 @@ export class Ledger {
   /** Other replicas that are alive and tell of their requests in time. */
   get otherReplicas(): number {
     return this.#header[remoteHeader.replicas] ?? 0;
+  }
+
+  /** Workers of all replicas, this one included; others are taken to have as many as we. */
+  get workers(): number {
+    return this.#workers * (1 + this.otherReplicas);
   }
 
   /** How old another replica's numbers are at most when they arrive, ms. */

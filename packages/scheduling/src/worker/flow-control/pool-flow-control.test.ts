@@ -335,3 +335,50 @@ describe('an endpoint that takes the place of another', () => {
     expect(client.outcome).toBe('dispatched');
   });
 });
+
+describe('workers of one picker', () => {
+  const config = on(', gate: {batchRequests: 16}');
+
+  /** Both have far more requests than the pool has room for; each release is followed by a tick. */
+  async function contend(workers: number): Promise<{ gone: number[]; mostInFlight: number }> {
+    const endpoints = endpointsOf(1);
+    const first = await createRig({ config, endpoints, workers });
+    const second = await createRig({ config, endpoints, beside: first });
+    const rigs = [first, second];
+    const clients = rigs.map((rig) => Array.from({ length: 400 }, () => new Client(rig)));
+    const gone = [0, 0];
+    let mostInFlight = 0;
+    for (let nowMs = 10; nowMs <= 6_000; nowMs += 10) {
+      for (const [i, rig] of rigs.entries()) {
+        // A request takes about 200 ms: of those in flight one in twenty ends each 10 ms.
+        const running = clients[i]!.filter(({ ticket }) => ticket >= 0);
+        if (running.length > 0 && nowMs % Math.ceil(200 / running.length) < 10) {
+          const ended = running[0]!;
+          release(rig, ended);
+          ended.ticket = -1;
+          gone[i]!++;
+        }
+        rig.scheduler.tick(nowMs);
+      }
+      mostInFlight = Math.max(
+        mostInFlight,
+        first.scheduler.tickets.open + second.scheduler.tickets.open,
+      );
+    }
+    return { gone, mostInFlight };
+  }
+
+  it('each get their share, also the one that came to a full pool', async () => {
+    const { gone, mostInFlight } = await contend(2);
+    expect(gone[1]).toBeGreaterThan(0.5 * gone[0]!);
+    // 16 and an eighth more; and what moves from one share to the other.
+    expect(mostInFlight).toBeLessThanOrEqual(20);
+  });
+
+  it('a worker alone never lets more go than there is room for', async () => {
+    const rig = await createRig({ config, endpoints: endpointsOf(1) });
+    const clients = Array.from({ length: 50 }, () => new Client(rig));
+    for (let nowMs = 10; nowMs <= 2_000; nowMs += 10) rig.scheduler.tick(nowMs);
+    expect(clients.filter(({ outcome }) => outcome === 'dispatched').length).toBe(18);
+  });
+});

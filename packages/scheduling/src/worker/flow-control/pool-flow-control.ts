@@ -19,6 +19,7 @@ import type { RequestMeans } from '../candidates/request-means.ts';
 import type { SaturationLimits } from '../candidates/saturation.ts';
 import type { Waiting } from './flow.ts';
 import { FlowQueue } from './flow-queue.ts';
+import { isBelowShare, shareIntervalMs } from './own-share.ts';
 import { PoolGate } from './pool-gate.ts';
 import { queueOptionsOf } from './queue-options.ts';
 import { QueuedRequest } from './queued-request.ts';
@@ -49,6 +50,7 @@ export class PoolFlowControl {
   #isDraining = false;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
   #expiredAtMs = Number.NEGATIVE_INFINITY;
+  #sharedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(pool: GatedPool, config: FlowControlConfig) {
     this.#pool = pool;
@@ -114,6 +116,10 @@ export class PoolFlowControl {
       this.queue.expire(nowMs, this.#pool.table.count > 0);
     }
     this.dispatch();
+    if (nowMs - this.#sharedAtMs >= shareIntervalMs) {
+      this.#sharedAtMs = nowMs;
+      this.#takeShare(nowMs);
+    }
     if (nowMs - this.#sweptAtMs < sweepIntervalMs) return;
     this.#sweptAtMs = nowMs;
     this.queue.sweep();
@@ -149,6 +155,13 @@ export class PoolFlowControl {
     for (let next = this.queue.peek(); next !== undefined; next = this.queue.peek()) {
       this.#leave(next);
     }
+  }
+
+  #takeShare(nowMs: number): void {
+    const next = this.queue.peek();
+    if (next === undefined || nowMs - next.request.arrivedAtMs < shareIntervalMs) return;
+    const { table, ledger } = this.#pool;
+    if (isBelowShare(table, ledger, this.#running.size)) this.#leave(next);
   }
 
   #leave(next: Waiting): void {

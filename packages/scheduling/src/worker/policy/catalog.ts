@@ -2,7 +2,7 @@
  * Every part and strategy that a configuration may name, with the parameters it takes. Adding one
  * is a file with its formula and a line here.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { saturationLimitsDefault } from '../candidates/saturation.ts';
 import { ExpectedWork } from '../parts/expected-work/expected-work.ts';
 import { expectedWorkParameters } from '../parts/expected-work/parameters.ts';
