@@ -4,7 +4,7 @@
  * (expected-work), the in-flight account and its release.
  *
  * Allocation is V8's own count of bytes ever allocated. `ratio` compares least-load among 1,000
- * with the obvious object-based scorer in the same run. `hash_us_per_kb` and `match_us_per_kb` are
+ * with the obvious object-based scorer in the same run. One row has prompts of 400 KB instead. `hash_us_per_kb` and `match_us_per_kb` are
  * the prefix index's cost per KB of prompt.
  */
 import { getHeapStatistics } from 'node:v8';
@@ -25,6 +25,8 @@ export const about = 'one pick among 10 to 10,000 endpoints: time and allocation
 
 const sizes = [10, 100, 1_000, 10_000] as const;
 const promptBytes = 4_096;
+/** What a coding agent sends: 100,000 tokens. */
+const longPromptBytes = 400 * 1_024;
 /** 2,000 picks/s, a busy worker: the table is refreshed every tenth pick. */
 const pickIntervalMs = 0.5;
 /** Every endpoint reports anew each 50 ms, a tenth of them at a time. */
@@ -50,11 +52,13 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
       figures[strategy][size] = await measure(strategy, size, size > 1_000 ? picks / 4 : picks);
     }
   }
+  const long = await measure('expected-work', 1_000, picks / 10, longPromptBytes);
   const naive = measureNaive(1_000, options.smoke ? 50 : 1_000);
   const ours = figures['least-load']![1_000]!;
   Object.assign(result, {
     least_load: figures['least-load'],
     expected_work: figures['expected-work'],
+    expected_work_1000_long_prompt: { prompt_bytes: longPromptBytes, ...long },
     naive_1000: naive,
     ratio: Number((naive.p50_us / ours.p50_us).toFixed(1)),
     ...measureIndex(options.smoke ? 200 : 20_000),
@@ -64,12 +68,12 @@ export async function run(options: BenchOptions): Promise<Record<string, unknown
 }
 
 /** Prompts of a few tenants: a shared beginning of half the prompt, the rest differs. */
-function makePrompts(count: number): Uint8Array[] {
+function makePrompts(count: number, bytes = promptBytes): Uint8Array[] {
   const random = seededRandom(3);
   return Array.from({ length: count }, (_, i) => {
     const tenant = seededRandom(i % 16);
-    return Uint8Array.from({ length: promptBytes }, (_, at) =>
-      Math.floor(32 + 90 * (at < promptBytes / 2 ? tenant() : random())),
+    return Uint8Array.from({ length: bytes }, (_, at) =>
+      Math.floor(32 + 90 * (at < bytes / 2 ? tenant() : random())),
     );
   });
 }
@@ -93,10 +97,15 @@ async function schedulerFor(strategy: string, fleet: BenchFleet): Promise<Worker
   return scheduler;
 }
 
-async function measure(strategy: string, size: number, picks: number): Promise<Figures> {
+async function measure(
+  strategy: string,
+  size: number,
+  picks: number,
+  bytes = promptBytes,
+): Promise<Figures> {
   const fleet = new BenchFleet(size, 0);
   const scheduler = await schedulerFor(strategy, fleet);
-  const prompts = makePrompts(512);
+  const prompts = makePrompts(bytes === promptBytes ? 512 : 64, bytes);
   const tickets = new Float64Array(openMax).fill(-1);
   const into = emptyPick();
   const outcome = { outputTokens: 100, aborted: false };
@@ -106,7 +115,7 @@ async function measure(strategy: string, size: number, picks: number): Promise<F
     poolName,
     model: 'bench',
     prompt: prompts[0],
-    promptTokens: promptBytes / 4,
+    promptTokens: bytes / 4,
     maxOutputTokens: 0,
     streaming: true,
     computes: true,
@@ -222,6 +231,10 @@ function print(
       );
     }
   }
+  const long = result.expected_work_1000_long_prompt as Figures;
+  lines.push(
+    `… 400 KB prompt ${'1000'.padStart(9)} ${String(long.p50_us).padStart(9)} ${String(long.p99_us).padStart(9)}${String(long.bytes_per_pick).padStart(13)}`,
+  );
   const { naive_1000: naive, ratio, hash_us_per_kb, match_us_per_kb, enter_us_per_kb } = result;
   lines.push(
     `naive objects   ${'1000'.padStart(9)} ${String((naive as Figures).p50_us).padStart(9)}`,

@@ -72,6 +72,20 @@ describe('expected-work', () => {
     expect(new Set(picksOf(rig, 20, { prompt, promptTokens }))).toEqual(new Set([first]));
   });
 
+  it('finds a prompt only where its cache identity has been', async () => {
+    const rig = await rigOf(2);
+    const tokens = { prompt, promptTokens };
+    const home = passBy(rig, { ...tokens, cacheIdentity: 'tenant-a' }).endpoint!.index;
+    rig.inFlight.add(home, InFlightField.requests, 1);
+    for (const cacheIdentity of ['tenant-b', '']) {
+      expect(rig.pick({ ...tokens, cacheIdentity }).endpoint!.index).toBe(1 - home);
+      rig.inFlight.add(home, InFlightField.requests, 1);
+      rig.inFlight.add(home, InFlightField.pendingTokens, promptTokens);
+    }
+    rig.inFlight.add(home, InFlightField.pendingTokens, -2 * promptTokens);
+    expect(rig.pick({ ...tokens, cacheIdentity: 'tenant-a' }).endpoint!.index).toBe(home);
+  });
+
   it('gives the cached prompt up where waiting takes longer than computing it anew', async () => {
     const rig = await rigOf(4);
     const first = passBy(rig, { prompt, promptTokens }).endpoint!.index;

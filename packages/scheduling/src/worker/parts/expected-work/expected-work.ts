@@ -4,8 +4,8 @@
  * For an endpoint i, in prefill tokens (the weights are in parameters.ts):
  *
  * ```
- *   J = (Q + M + ω·u' + (β + λ·(1 + h)·u')·R + δ·ō·T) / s + κ·min(p + ō, max(0, K + p + ō − 0.85·C)) + L
- *   ω = ω0 + ω1·W̄ + ω2·D̄            T = 2·a·R + b·(K + (p + ō/2)·R)
+ *   J = (Q + M + ω·u' + (β + λ·ι·(1 + h)·u')·R + δ·ō·T) / s + κ·min(p + ō, max(0, K + p + ō − 0.85·C)) + L
+ *   ω = ω0 + ω1·W̄      ι = 1/(1 + W̄)      T = 2·a·R + b·(K + (p + ō/2)·R)
  *
  *   p, u  prompt tokens of this request; those of them that i has not cached, by the prefix index
  *   u'    u, less what warming i for a popular beginning is worth to others (warming.ts)
@@ -13,7 +13,9 @@
  *         each waiting request in i's report that no ledger knew of at the time of the report
  *   M     a guess at what the other replicas sent since they last told: half of what we did, each
  *   R     requests at i from their pick on: the ledger's, plus the reported, unknown ones
- *   W̄, D̄  requests without and past their first token, in the mean of the endpoints compared
+ *   W̄     requests without a first token, in the mean of the endpoints compared
+ *   ι     share of the time in which they compute no prompts, as in a queue of random arrivals
+ *         with W̄ requests in the mean
  *   h     share of prompt tokens that are found in caches
  *   T     what decoding beside each other costs per token of an answer: a for a sequence and b for a
  *         token of context in each step, of those who run there to this request and of it to them
@@ -24,9 +26,10 @@
  *   ū, ō  running means of uncached prompt tokens and of output tokens
  * ```
  *
- * Tokens computed delay all who wait behind them and all who decode beside them, so their weight
- * follows the load of the pool: on an idle one a cache hit is worth the tokens saved, on a full one
- * it is worth them for everybody.
+ * Tokens computed delay all who wait behind them, so their weight follows the load of the pool: on
+ * an idle one a cache hit is worth the tokens saved, on a full one it is worth them for everybody.
+ * They delay those who decode beside them, too, but where prompts wait everywhere those stand still
+ * wherever this one goes: what can be spared them falls with the load.
  *
  * The least J wins, equal ones at random: among all endpoints of a pool of up to 64; in larger ones
  * among some drawn at random, which makes the cost of a pick independent of the pool's size and
@@ -63,6 +66,8 @@ export class ExpectedWork implements Strategy {
   #slots = new Int32Array(64);
   #matched = new Float64Array(64);
   #compared = 0;
+  /** Share of the time in which the compared endpoints compute no prompt, 0..1. */
+  #idleShare = 1;
 
   constructor(parameters: ExpectedWorkParameters = expectedWorkParameters) {
     this.#p = parameters;
@@ -74,17 +79,14 @@ export class ExpectedWork implements Strategy {
     this.#recent.expire(context.nowMs - unheardMs);
     this.#select(context, candidates, count);
     let waiting = 0;
-    let requests = 0;
     for (let i = 0; i < this.#compared; i++) {
       const position = candidates[this.#slots[i]!]!;
       this.#matched[i] = context.prompt.matchedTokens(table.index[position]!);
       waiting += waitingRequests(context, position);
-      requests += context.ledger.requests(table.index[position]!) + table.unseenRequests[position]!;
     }
-    const ownWeight =
-      this.#p.ownWeight +
-      (this.#p.waitingWeight * waiting + this.#p.runningWeight * (requests - waiting)) /
-        this.#compared;
+    const meanWaiting = waiting / this.#compared;
+    this.#idleShare = 1 / (1 + meanWaiting);
+    const ownWeight = this.#p.ownWeight + this.#p.waitingWeight * meanWaiting;
     this.#warming.begin(context, this.#matched, this.#compared, count);
     let best = 0;
     let leastWork = Number.POSITIVE_INFINITY;
@@ -121,7 +123,7 @@ export class ExpectedWork implements Strategy {
     const kvTokens = kvTokensInUse(context, position);
     // A block computed here pushes out another, as likely to be used again as blocks are found.
     const reuse = 1 - means.uncachedTokens / means.promptTokens;
-    const stalling = p.stallWeight * (1 + reuse) * charged;
+    const stalling = p.stallWeight * this.#idleShare * (1 + reuse) * charged;
     const contextTokens = prompt + means.outputTokens / 2;
     const stepTokens =
       p.sequenceStepTokens * 2 * requests + p.kvStepTokens * (kvTokens + contextTokens * requests);

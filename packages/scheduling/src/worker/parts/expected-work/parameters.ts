@@ -11,11 +11,12 @@ export interface ExpectedWorkParameters {
    * endpoints compared: tokens computed here delay all who wait behind.
    */
   readonly waitingWeight: number;
-  /** The same for each request past its first token, which stands still meanwhile. */
-  readonly runningWeight: number;
   /** What a request adds from its pick on: a place in the batch, and a step that is longer. */
   readonly decodingTokens: number;
-  /** What each uncached token adds per request at the endpoint: while it is computed, they wait. */
+  /**
+   * What each uncached token adds per request at the endpoint, which stands still while it is
+   * computed. It counts for the part of the time in which endpoints compute no prompts.
+   */
   readonly stallWeight: number;
   /**
    * Weight of what decoding beside each other costs. 1 is the whole of it, and best for the mean time
@@ -47,9 +48,8 @@ export interface ExpectedWorkParameters {
 export const expectedWorkParameters: ExpectedWorkParameters = {
   ownWeight: 2,
   waitingWeight: 1,
-  runningWeight: 0.3,
   decodingTokens: 50,
-  stallWeight: 0.1,
+  stallWeight: 0.2,
   decodeWeight: 0.2,
   // Of a mid-sized model: 20 µs a sequence and 40 ns a token of context, 50 µs to compute a token.
   sequenceStepTokens: 0.4,
