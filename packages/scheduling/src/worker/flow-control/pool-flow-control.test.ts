@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import {
   configOf,
   createRig,
+  createRigMemory,
   endpointsOf,
   poolName,
   poolUpdate,
@@ -342,8 +343,9 @@ describe('workers of one picker', () => {
   /** Both have far more requests than the pool has room for; each release is followed by a tick. */
   async function contend(workers: number): Promise<{ gone: number[]; mostInFlight: number }> {
     const endpoints = endpointsOf(1);
-    const first = await createRig({ config, endpoints, workers });
-    const second = await createRig({ config, endpoints, beside: first });
+    const shared = createRigMemory(workers);
+    const first = await createRig({ config, endpoints, shared, worker: 0 });
+    const second = await createRig({ config, endpoints, shared, worker: 1 });
     const rigs = [first, second];
     const clients = rigs.map((rig) => Array.from({ length: 400 }, () => new Client(rig)));
     const gone = [0, 0];
