@@ -1,6 +1,6 @@
 /**
  * Rules of the house that no linter knows: the size of files, the direction of imports, circles,
- * dead document links, and calls that have a replacement here. Prints each breach, ends with 1.
+ * dead document links, what nobody uses, and calls that have a replacement here. Prints each breach, ends with 1.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -8,6 +8,7 @@ import { dirname, join, normalize } from 'node:path';
 import { tableBreaches } from './tidy/package-table.ts';
 import { breachesOf } from './tidy/rules.ts';
 import { circlesOf, folderGraph, sourceGraph } from './tidy/source-graph.ts';
+import { unusedBreaches } from './tidy/unused.ts';
 
 /**
  * What each package may import of ours, from the bottom up: a package names only packages above
@@ -44,6 +45,7 @@ const breaches = [
     (circle) => `folders import each other: ${circle.join(', ')}`,
   ),
   ...tableBreaches(readFileSync('ARCHITECTURE.md', 'utf8'), graph.packages),
+  ...unusedBreaches(),
   ...paths.filter((path) => path.endsWith('.md')).flatMap((path) => deadLinks(read(path))),
 ];
 

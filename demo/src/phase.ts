@@ -15,7 +15,7 @@ import {
 import type { DemoOptions } from './options.ts';
 
 /** Sizes that make a request last half a second on an engine of the demo. */
-export function trafficShape(options: DemoOptions): TrafficShape {
+function trafficShape(options: DemoOptions): TrafficShape {
   return {
     requestsPerSecond: options.requestsPerSecond,
     durationMs: options.phaseMs,

@@ -63,6 +63,25 @@ it('a number on the wire is a line, and who knows it', () => {
   }
 });
 
+it('a header of the exchange stands in one table', () => {
+  const header = /'(?:x|content|transfer|accept|retry)-[a-z-]+'/;
+  const knowing = shipped.filter(
+    ({ path, text }) =>
+      /^packages\/ext-proc\/src\/(exchange\/.*|[a-z-]+\.ts$)/.test(path) && header.test(text),
+  );
+  // The key of gRPC metadata by which a gateway names a pool is no header of a request.
+  const tables = ['packages/ext-proc/src/headers.ts', 'packages/ext-proc/src/pool-selector.ts'];
+  expect(knowing.map(({ path }) => path)).toEqual(tables);
+});
+
+it('a body mode is known by name to its table, and to the flag of the picker', () => {
+  const code = (text: string) => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+  const knowing = shipped.filter(({ text }) =>
+    /BodyMode\.fullDuplex\b|'full_duplex/.test(code(text)),
+  );
+  expect(knowing.map(({ path }) => path).length).toBeLessThanOrEqual(3);
+});
+
 it('a command of the tool is its file and a line of main.ts', () => {
   const commands = shipped.filter(({ text }) => /new Command\('/.test(text));
   for (const { path } of commands.filter((one) => /\/commands\/[a-z-]+\.ts$/.test(one.path))) {

@@ -21,7 +21,7 @@ export interface Graph {
 }
 
 /** The package a path belongs to, '' for none. */
-export function packageOf(path: string): string {
+function packageOf(path: string): string {
   return /^packages\/([^/]+)\/src\//.exec(path)?.[1] ?? '';
 }
 

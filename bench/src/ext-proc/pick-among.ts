@@ -1,7 +1,7 @@
 /** The pick both servers make: the endpoint with the fewest requests in flight, of 100. */
 import type { Outcome, PickResult, RequestFacts, Scheduler } from '@leadsman/scheduling/scheduler';
 
-export const endpointCount = 100;
+const endpointCount = 100;
 
 export class FewestInFlight {
   readonly destinations = Array.from({ length: endpointCount }, (_, i) => `10.1.0.${i}:8000`);

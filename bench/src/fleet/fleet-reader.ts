@@ -11,7 +11,7 @@ import { DurationHistogram } from './histogram.ts';
 import { changedAtMs, type FleetPlan, podKeyTextOf, readNumbers } from './plan.ts';
 
 /** Distance of two refreshes, ms: what a picker's worker does at most. */
-export const refreshEveryMs = 2;
+const refreshEveryMs = 2;
 
 export class FleetReader {
   readonly freshness = new DurationHistogram();

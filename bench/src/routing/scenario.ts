@@ -56,7 +56,7 @@ export const longMax = 32_000;
 export const sharedMin = 1_000;
 export const sharedMax = 7_000;
 /** Shared texts that a pod must compute anew if requests are spread without regard to them. */
-export const blindMissRatio = 0.5;
+const blindMissRatio = 0.5;
 
 const chat: Traffic = { promptMedian: 500, promptSigma: 1, outputMedian: 150, outputSigma: 0.7 };
 const longTail: Traffic = { ...chat, longShare: 0.03 };

@@ -8,7 +8,6 @@ export {
 export { askerCheck } from './feed/caller-check.ts';
 export type { FeedConfig } from './feed/feed-config.ts';
 export type { IngestCounters } from './ingest/counters.ts';
-export { FeedWatch, syncAfterMsDefault } from './ingest/feed-watch.ts';
-export { expireAfterMsDefault } from './ingest/fleet.ts';
+
 export { FrameIngest, type FrameIngestOptions } from './ingest/frame-ingest.ts';
 export { type CollectorConfig, collectorConfigShape } from './service/config.ts';

@@ -22,7 +22,7 @@ export interface KubeAccess {
 }
 
 /** Where the kubelet mounts a pod's service account. */
-export const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
+const serviceAccountFolder = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

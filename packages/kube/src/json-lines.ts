@@ -8,7 +8,7 @@
 import { KubeError, kubeErrorCode } from './error.ts';
 
 /** etcd refuses objects above 1.5 MiB by default; JSON of it is larger than its stored form. */
-export const lineBytesMax = 8 * 1024 * 1024;
+const lineBytesMax = 8 * 1024 * 1024;
 
 const newline = 0x0a;
 

@@ -10,13 +10,9 @@ export {
   serveFrameStreams,
 } from './agent/frame-stream-server.ts';
 export * from './frame-port.ts';
-export { type Authorizer, fileAuthorizer } from './grpc/bearer.ts';
+export type { Authorizer } from './grpc/bearer.ts';
 export * from './grpc/feed-server.ts';
 export {
-  encodeFrame,
-  FeedMessageError,
-  feedService,
-  pushMethod,
   type WatchRequest,
   watchMethod,
 } from './grpc/feed-service.ts';
@@ -34,7 +30,7 @@ export {
 } from './grpc/resolve.ts';
 export { ClientTls, type CollectorAccess } from './grpc/tls.ts';
 export { createNatsCounters, type NatsCounters } from './nats/counters.ts';
-export { CredentialsError, type NatsCredentials } from './nats/credentials.ts';
+export type { NatsCredentials } from './nats/credentials.ts';
 export { natsSink, natsSource } from './nats/frames.ts';
 export { connectNats, type NatsLink } from './nats/link.ts';
 export { registerNatsMetrics } from './nats/metrics.ts';

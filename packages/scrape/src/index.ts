@@ -2,11 +2,11 @@ export type { Way, WayStatus } from './by-name/by-name.ts';
 export * from './defaults.ts';
 export type { NearEngine } from './engine/near.ts';
 export type { EngineProfile, Selector, Signal, Source, VersionPage } from './engine/profile.ts';
-export { engineProfiles } from './engine/profiles.ts';
+
 export type { PageOutcome } from './engine/reading.ts';
 export { finding, type Reading } from './engine/reading.ts';
 export type { ExplainedNumber, Explanation } from './explain.ts';
-export { type Grid, gridOfNode, nearestOnGrid, nextOnGrid } from './grid.ts';
+export { type Grid, gridOfNode } from './grid.ts';
 export { type FetchSettings, PageFetcher } from './http/page-fetcher.ts';
 export { isPage, type Page, type PageFailure, type PageResult } from './http/page-result.ts';
 export { type VersionOutcome, VersionReader } from './http/version-reader.ts';
@@ -21,4 +21,3 @@ export {
   type TargetOptions,
 } from './target.ts';
 export type { Clock, TargetIdentity } from './target-identity.ts';
-export { TargetState } from './target-state.ts';

@@ -76,7 +76,7 @@ export function readConfig<S extends z.ZodObject>(
 }
 
 /** The help text: every flag, its variable, default and meaning. */
-export function helpText(shape: z.ZodObject, name: string): string {
+function helpText(shape: z.ZodObject, name: string): string {
   const lines = [`Usage: ${name} [flags]`, '', 'Each flag has a variable; the flag wins.', ''];
   for (const [key, field] of Object.entries(shape.shape)) {
     const type = field as z.ZodType;

@@ -1,4 +1,4 @@
 export { type SidecarConfig, sidecarConfigShape } from './config/config.ts';
-export { Exporter, type ExporterOptions } from './exporter/exporter.ts';
-export { FrameComposer } from './frame-composer.ts';
+export type { ExporterOptions } from './exporter/exporter.ts';
+
 export { type Sidecar, type SidecarDeps, startSidecar } from './start-sidecar.ts';

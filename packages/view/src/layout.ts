@@ -24,9 +24,9 @@ import { attributesBytesMax, reportBytes } from '@leadsman/wire';
 import { CollectorError, collectorErrorCode } from './error.ts';
 
 /** "LDV1" read as a little-endian i32. */
-export const viewMagic = 0x3156444c;
+const viewMagic = 0x3156444c;
 /** Reader and writer are of one build; a slot of version 2 has room for a report of version 2. */
-export const viewVersion = 2;
+const viewVersion = 2;
 
 /** Positions of the i32 words of the header. All are read and written by Atomics. */
 export const headerWord = {

@@ -181,7 +181,7 @@ export class ViewWriter {
 }
 
 /** Monotonic ms as an i32 that wraps every 50 days; differences below 24 days stay right. */
-export function wrapMs(nowMs: number): number {
+function wrapMs(nowMs: number): number {
   // `| 0` wraps modulo 2^32 for every finite number, also above 2^31.
   return Math.floor(nowMs) | 0;
 }

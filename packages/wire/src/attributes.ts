@@ -22,10 +22,10 @@ import {
   writeRecordHead,
 } from './record-head.ts';
 
-export const attributesHeaderBytes = recordHead.bytes;
+const attributesHeaderBytes = recordHead.bytes;
 
 /** Keys of entries. Append only. */
-export const attributeKey = {
+const attributeKey = {
   podName: 1,
   namespace: 2,
   nodeName: 3,

@@ -13,7 +13,7 @@ import {
   writeRecordHead,
 } from './record-head.ts';
 
-export const goneBytes = recordHead.bytes;
+const goneBytes = recordHead.bytes;
 
 export interface Gone {
   podKey: Uint8Array;

@@ -25,7 +25,7 @@ export const attributesBytesMax = 2_048;
  * Bytes of any record that a reader knows: whoever keeps records of many targets has a bound for
  * their sum, also of versions to come. A report has room for 247 numbers.
  */
-export const recordBytesMax = attributesBytesMax;
+export const recordBytesMax = 2_048;
 
 /** Bytes of one attribute's value: Kubernetes names end at 253, model paths are often longer. */
 export const attributeValueBytesMax = 512;
@@ -80,6 +80,7 @@ function mustHold(condition: boolean, rule: string): void {
 mustHold(reportBytes % 8 === 0, 'a report is made of 8-byte words');
 mustHold(reportBytes >= reportBytesMin, 'readers of version 1 find all they know');
 mustHold(reportBytes <= recordBytesMax, 'a report is a record');
+mustHold(attributesBytesMax <= recordBytesMax, 'attributes are a record');
 mustHold(attributesBytesMax % 8 === 0, 'an attributes record is made of 8-byte words');
 mustHold(attributeValueBytesMax < attributesBytesMax, 'a value fits its record');
 mustHold(

@@ -20,8 +20,8 @@ import {
   writeRecordHead,
 } from './record-head.ts';
 
-export const ranksHeaderBytes = recordHead.bytes;
-export const rankBytes = 16;
+const ranksHeaderBytes = recordHead.bytes;
+const rankBytes = 16;
 
 export interface RankNumbers {
   rank: number;

@@ -6,7 +6,7 @@
  */
 import type { Trace, TraceRow } from './trace.ts';
 
-export class TraceError extends Error {
+class TraceError extends Error {
   constructor(line: number, problem: string) {
     super(`line ${line}: ${problem}`);
     this.name = 'TraceError';

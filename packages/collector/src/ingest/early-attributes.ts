@@ -4,7 +4,7 @@
  */
 
 /** Two keyframes: by then the sender has repeated them. */
-export const earlyMs = 2_500;
+const earlyMs = 2_500;
 
 export class EarlyAttributes {
   readonly #max: number;

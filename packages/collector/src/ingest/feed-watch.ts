@@ -7,7 +7,7 @@ import { type FeedState, feedState } from '@leadsman/view/layout';
 import { keyframeIntervalMs } from '@leadsman/wire';
 
 /** One keyframe interval, and half of one for the way and for jitter. */
-export const syncAfterMsDefault = keyframeIntervalMs * 1.5;
+const syncAfterMsDefault = keyframeIntervalMs * 1.5;
 
 export class FeedWatch {
   readonly #syncAfterMs: number;

@@ -8,7 +8,7 @@ import { podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { reportRecord, SampleSender } from '../sample-frame.ts';
 import { FrameIngest } from './frame-ingest.ts';
 
-export const keyOf = (uid: string) => podKeyText(podKeyFromUid(uid));
+const keyOf = (uid: string) => podKeyText(podKeyFromUid(uid));
 
 /** A fleet on a fake clock; `nowMs` is moved by the tests. */
 export function setup(slotsMax = 16) {

@@ -11,7 +11,7 @@ import { type FrameReader, frameKind } from '@leadsman/wire';
 import type { IngestCounters } from './counters.ts';
 
 /** Sixty keyframes missed: the process is gone, and a new one has another id. */
-export const senderIdleMs = 60_000;
+const senderIdleMs = 60_000;
 
 /** Of a keyframe some part is missing, or its first parts came before we listened. */
 const broken = 0xffff;

@@ -29,7 +29,7 @@ export interface WatchServerOptions {
 const intervalsMs = [10, 20, 50, 100, 200, 500, 1_000];
 
 /** A feed may blink this long (one reconnection) before watchers are sent away. */
-export const feedLostMs = 3_000;
+const feedLostMs = 3_000;
 
 export class WatchServer {
   readonly counters: WatchCounters & { refused: number; ended: number } = {

@@ -27,7 +27,7 @@ const keyBytesMax = 32;
  * Prompt bytes kept: about 64,000 tokens, more than a prefix index looks at. Longer prompts are
  * still measured to their end.
  */
-export const promptBytesMax = 262_144;
+const promptBytesMax = 262_144;
 const toolsBytesMax = 65_536;
 const systemBytesMax = 131_072;
 

@@ -14,7 +14,7 @@ import { isForWindows } from './windows.ts';
 export const injectedAnnotation = 'leadsman.dev/injected';
 
 /** Label by which network policies know the pods that may feed numbers. */
-export const sidecarLabel = 'leadsman.dev/sidecar';
+const sidecarLabel = 'leadsman.dev/sidecar';
 
 export interface MutateOptions {
   readonly template: SidecarTemplate;
@@ -39,7 +39,7 @@ export type MutateResult =
   | { readonly injected: false; readonly pod: Pod; readonly reason: SkipReason };
 
 /** Whether the pod has a sidecar, injected or written by hand. */
-export function hasSidecar(spec: PodSpec | undefined): boolean {
+function hasSidecar(spec: PodSpec | undefined): boolean {
   const isOurs = (container: { name: string }) => container.name === sidecarName;
   return spec?.initContainers?.some(isOurs) === true || spec?.containers?.some(isOurs) === true;
 }

@@ -20,7 +20,7 @@ import type { SidecarTemplate } from './sidecar-template.ts';
 /** Ports, path and the rest of what shall be scraped, after annotations and pools were read. */
 export type SidecarTarget = Omit<PodTarget, 'faults'>;
 
-export const natsVolumeName = 'leadsman-nats';
+const natsVolumeName = 'leadsman-nats';
 const natsFolder = '/var/run/leadsman/nats';
 /** Where agents listen unless the installation says otherwise. */
 const agentPortDefault = 9410;

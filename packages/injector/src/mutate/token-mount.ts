@@ -10,7 +10,7 @@
 import { posix } from 'node:path';
 import type { Container, Pod, VolumeMount } from './pod.ts';
 
-export const tokenFolder = '/var/run/leadsman/token';
+const tokenFolder = '/var/run/leadsman/token';
 
 export interface TokenAccess {
   /** Where the sidecar finds the token; empty: the pod names none. */

@@ -66,7 +66,7 @@ const slowMsDefault = 25;
 const timerToleranceMs = 10;
 
 /** How often an agent shows that it lives, where nobody waits for each answer, ms. */
-export const askEveryMs = 250;
+const askEveryMs = 250;
 
 /** Head of an answer to the upgrade; longer ones are nonsense, bytes. */
 const headBytesMax = 4_096;

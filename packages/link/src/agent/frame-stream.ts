@@ -17,7 +17,7 @@ export const agentFramesPath = '/v1/frames';
 export const frameContentType = 'application/vnd.leadsman.frame';
 export const frameStreamProtocol = 'leadsman-frames';
 
-export const streamHeaderBytes = 8;
+const streamHeaderBytes = 8;
 
 /** Flag of a frame that wants an answer of its own. */
 export const asksAnswer = 1;

@@ -84,7 +84,7 @@ export class NodePods implements PodDirectory {
 }
 
 /** `undefined`: a pod that ended, whose address may be another one's by now. */
-export function podAddresses(object: KubeObject): PodAddresses | undefined {
+function podAddresses(object: KubeObject): PodAddresses | undefined {
   const { metadata, status = {} } = object as Pod;
   if (status.phase === 'Succeeded' || status.phase === 'Failed') return undefined;
   const uids = [metadata.uid, metadata.annotations?.[staticUidAnnotation] ?? ''];

@@ -24,7 +24,7 @@ import { viewPollMs } from './view-source.ts';
  * How often the file is read, ms. Reading is cheap and sees every kind of replacement (a
  * ConfigMap swaps a symbolic link two folders up), which file events do not.
  */
-export const filePollMs = 1_000;
+const filePollMs = 1_000;
 
 export interface FileSourceOptions {
   path: string;

@@ -23,7 +23,7 @@ export interface PoolPort {
 }
 
 /** Reads `9012=namespace/name`; the form was checked by the configuration. */
-export function parsePoolPorts(texts: readonly string[]): PoolPort[] {
+function parsePoolPorts(texts: readonly string[]): PoolPort[] {
   return texts.map((text) => {
     const at = text.indexOf('=');
     return { port: Number(text.slice(0, at)), pool: text.slice(at + 1) };

@@ -35,13 +35,13 @@ const epochsMax = 2_048;
 /** Epochs in one turnover of the cache. */
 const epochsPerCache = 256;
 /** Used this few epochs ago, a block need not be marked again, nor be told to other replicas. */
-export const recentEpochs = 16;
+const recentEpochs = 16;
 /** Tokens assumed for an endpoint that does not tell its KV capacity. */
 const capacityTokensDefault = 524_288;
 /** Room for what a correction may find the engine to hold beyond its reported size. */
 export const scaleMax = 2;
 /** 1.0 of the scale word. */
-export const scaleOne = 1_024;
+const scaleOne = 1_024;
 /** Epochs that another thread may be ahead. */
 const aheadMax = 256;
 

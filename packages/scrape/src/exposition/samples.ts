@@ -16,7 +16,7 @@
 export const samplesOfNameMax = 2_048;
 
 /** Wanted samples of one page. A page of 64 ranks with five finish reasons has about 3,000. */
-export const samplesMax = 16_384;
+const samplesMax = 16_384;
 
 /**
  * Bytes of one wanted line. Multi-megabyte label values have been seen in the field; a line this

@@ -9,7 +9,7 @@ import { type FetchSettings, PageFetcher } from './page-fetcher.ts';
 import { isPage } from './page-result.ts';
 import { jsonContent } from './wanted-content.ts';
 
-export const versionTimeoutMs = 2_000;
+const versionTimeoutMs = 2_000;
 /** SGLang's page lists all its settings, some 20 KB; the others have a hundred bytes. */
 export const versionBytesMax = 65_536;
 

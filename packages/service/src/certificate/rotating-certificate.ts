@@ -85,7 +85,7 @@ export interface RotatingCertificateOptions {
 }
 
 /** The kubelet renews mounted secrets about once a minute, and rotations leave days of overlap. */
-export const lookEveryMsDefault = 10_000;
+const lookEveryMsDefault = 10_000;
 
 export class RotatingCertificate {
   /** Looks that found files which cannot be used. */

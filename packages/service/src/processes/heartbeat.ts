@@ -11,7 +11,7 @@ import { performance } from 'node:perf_hooks';
 import type { AllocateShared } from './shared-memory.ts';
 
 /** Distance of two beats, ms. */
-export const beatIntervalMs = 50;
+const beatIntervalMs = 50;
 
 const word = { beats: 0, idleMs: 1 } as const;
 const words = 2;

@@ -32,7 +32,7 @@ export type AllocateShared = (bytes: number) => ArrayBufferLike;
 export const allocateInProcess: AllocateShared = (bytes) => new SharedArrayBuffer(bytes);
 
 /** The number under which a child finds the file; 0 to 2 are its streams, 3 is its channel. */
-export const inheritedMemoryFd = 4;
+const inheritedMemoryFd = 4;
 
 /** A region begins at a page's begin, on machines with pages of up to 64 KB. */
 const alignmentBytes = 65_536;

@@ -17,7 +17,7 @@ export interface SystemCalls {
 }
 
 /** `node:ffi` is not in this Node. */
-export class SystemCallsMissing extends Error {
+class SystemCallsMissing extends Error {
   override readonly name = 'SystemCallsMissing';
 }
 

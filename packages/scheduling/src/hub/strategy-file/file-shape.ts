@@ -22,7 +22,7 @@ const filter = part.extend({ onEmpty: z.enum(['keep', 'refuse']).optional() });
 const scorer = part.extend({ weight: z.number().positive().max(1e6).default(1) });
 
 /** One pool's fields; what is missing comes from `default`. */
-export const poolShape = z.strictObject({
+const poolShape = z.strictObject({
   strategy: partOrName.optional(),
   scorers: z.array(scorer).min(1).max(32).optional(),
   pick: partOrName.optional(),

@@ -27,7 +27,7 @@ const batchRoom = 32;
  * Requests that wait in the engine, with those sent since its report: all of them where some wait
  * already; where none does, those beyond what it runs, or {@link batchRoom}. NaN = unknown.
  */
-export function expectedWaiting(table: CandidateTable, position: number): number {
+function expectedWaiting(table: CandidateTable, position: number): number {
   const waiting = table.waitingRequests[position]!;
   const running = table.runningRequests[position]!;
   const room = waiting > 0 ? 0 : Math.max(batchRoom, Number.isNaN(running) ? 0 : running);

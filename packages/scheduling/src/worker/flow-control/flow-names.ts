@@ -9,7 +9,7 @@ import { hashText } from '../../prefix/hash-text.ts';
 export const flowsByNameMax = 1_024;
 export const sharedFlows = 16;
 /** A longer name is cut; ids of tenants are shorter. */
-export const flowIdLengthMax = 256;
+const flowIdLengthMax = 256;
 
 export class FlowNames {
   readonly #names = new Set<string>();

@@ -36,7 +36,7 @@ export class LeastCost implements Strategy {
 }
 
 /** Index of the least of the first `count` costs, ties at random. */
-export function chooseLeast(costs: Float64Array, count: number, random: Random): number {
+function chooseLeast(costs: Float64Array, count: number, random: Random): number {
   let best = 0;
   let least = costs[0]!;
   let ties = 1;

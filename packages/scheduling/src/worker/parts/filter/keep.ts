@@ -1,11 +1,3 @@
-/** What a filter does when nothing would pass. */
-export const onEmpty = {
-  /** Let all pass: the filter states a preference. */
-  keep: 'keep',
-  /** Let nothing pass: the request is refused with 503. */
-  refuse: 'refuse',
-} as const;
-
 /** Says of one candidate whether it passes. */
 export type Judgement<C> = (context: C, position: number) => boolean;
 

@@ -10,7 +10,7 @@ import { LeastCost } from '../least-cost.ts';
 import type { PickContext, Strategy } from '../part.ts';
 
 /** Tokens of KV cache assumed where an engine does not tell: one accelerator of 80 GB, 8B model. */
-export const kvCapacityTokensDefault = 400_000;
+const kvCapacityTokensDefault = 400_000;
 
 const tieWeight = 0.001;
 

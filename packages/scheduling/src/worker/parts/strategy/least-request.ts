@@ -7,7 +7,7 @@ export function leastRequestStrategy(): Strategy {
   return new LeastCost(requestCosts, 'known');
 }
 
-export function requestCosts(
+function requestCosts(
   context: PickContext,
   candidates: Int32Array,
   count: number,
