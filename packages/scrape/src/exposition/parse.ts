@@ -3,9 +3,8 @@
  * samples whose names the reader wants.
  *
  * Cost model: a page of 45 KB has about 45 families and 500 lines, of which an engine profile
- * wants 30. A line that is not wanted costs the comparison with its family's name or a few byte
- * loads, and the search for its line feed, which the runtime does: linear in the bytes, whatever
- * they are. Label lists that repeat are compared instead of read again. No string is made.
+ * wants 30. A line that is not wanted costs a few byte loads and the search for its line feed, which
+ * the runtime does: linear in the bytes, whatever they are. Label lists that repeat are compared instead of read again. No string is made.
  * `npm run bench -- parse` measures the whole.
  *
  * Only wanted lines are checked in full. One that breaks the rules is never half read: it is noted
@@ -14,7 +13,7 @@
  *
  * Specs: prometheus.io, "Exposition formats", text format; OpenMetrics 1.0 section 3.
  */
-import { type FamilyNames, sampleSuffixes } from './family-names.ts';
+import type { FamilyNames } from './family-names.ts';
 import {
   byte,
   closingBrace,
@@ -23,14 +22,11 @@ import {
   skipBlanks,
   wordEnd,
 } from './grammar.ts';
-import { NameTable } from './name-table.ts';
 import { parseNumber } from './number.ts';
 import { lineBytesMax, loss, noSet, type Samples } from './samples.ts';
 
 /** Length of "# HELP " and "# TYPE ". */
 const keywordBytes = 7;
-
-const suffixes = new NameTable(sampleSuffixes);
 
 /**
  * Reads `page` into `into`, which keeps a reference to it: `page` may be overwritten as soon as
@@ -60,20 +56,21 @@ function readComment(bytes: Buffer, from: number, names: FamilyNames): number {
   const isKeyword = bytes[from + 1] === byte.space && bytes[family - 1] === byte.space;
   const wanted = !isKeyword || names.families.at(bytes, family) >= 0;
   const next = lineAfter(bytes, from);
-  if (wanted || family >= next) return next;
-  return skipFamily(bytes, family, wordLength(bytes, family), next);
+  return wanted || family >= next ? next : skipUnwanted(bytes, next, names);
 }
 
 /**
- * Skips the lines of the family named at `family` that follow one another from `from` on, and
- * returns where the first that is not its own begins. A line of another name may stand among
- * them against the format's rule: then it is wanted or not like any other.
+ * Skips lines from `from` on, behind the comment of a family that is not wanted, and returns where
+ * the first begins that is a comment, wanted, or anything else than a plain sample. A wanted line may
+ * stand among another family's against the format's rule: it is read like any other.
  */
-function skipFamily(bytes: Buffer, family: number, length: number, from: number): number {
+function skipUnwanted(bytes: Buffer, from: number, names: FamilyNames): number {
+  const { samples } = names;
   let at = from;
-  while (at < bytes.length && bytes[at] !== byte.hash) {
-    const isOwn = isSame(bytes, family, at, length) && isSampleSuffix(bytes, at + length);
-    if (!isOwn) break;
+  while (at < bytes.length) {
+    const first = bytes[at] as number;
+    // A name begins with a letter, an underscore or a colon, all of which lie between these two.
+    if (first < byte.colon || first >= byte.braceOpen || samples.at(bytes, at) >= 0) break;
     at = lineAfter(bytes, at);
   }
   return at;
@@ -83,30 +80,6 @@ function skipFamily(bytes: Buffer, family: number, length: number, from: number)
 function lineAfter(bytes: Buffer, from: number): number {
   const end = bytes.indexOf(byte.lineFeed, from);
   return end < 0 ? bytes.length : end + 1;
-}
-
-function isSame(bytes: Uint8Array, left: number, right: number, length: number): boolean {
-  // From the end, where the names of one engine differ.
-  for (let i = length - 1; i >= 0; i--) if (bytes[left + i] !== bytes[right + i]) return false;
-  return true;
-}
-
-/** Whether what follows a family's name at `at` makes it the name of one of its samples. */
-function isSampleSuffix(bytes: Buffer, at: number): boolean {
-  const after = bytes[at];
-  if (after === byte.braceOpen || isWordEnd(after)) return true;
-  // A histogram's `_bucket`, a summary's `_sum`: anything longer is a family of its own.
-  return after === byte.underscore && suffixes.at(bytes, at) >= 0;
-}
-
-function wordLength(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (at < bytes.length && (bytes[at] as number) > byte.space) at++;
-  return at - from;
-}
-
-function isWordEnd(code: number | undefined): boolean {
-  return code === undefined || code <= byte.space;
 }
 
 /** Reads the line that begins at `from`, whatever it is; returns where the next one begins. */
