@@ -5,42 +5,19 @@
  */
 
 import { registerReadCounters } from '@leadsman/service';
+import type { CounterEntry } from '@leadsman/service/counter-list';
 import { feedState } from '@leadsman/view/layout';
 import { wireErrorCode } from '@leadsman/wire';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { IngestCounters } from '../ingest/counters.ts';
+import { ingestCounterList } from '../ingest/counters.ts';
 import type { CollectorSnapshot } from './collector-core.ts';
 
-type PlainCounter = Exclude<keyof IngestCounters, 'badFrames'>;
+type IngestKey = keyof typeof ingestCounterList;
 
-const plain: readonly [PlainCounter, string, string][] = [
-  ['frames', 'frames_total', 'Frames received.'],
-  ['frameBytes', 'frame_bytes_total', 'Bytes of frames received.'],
-  ['duplicateFrames', 'frames_duplicate_total', 'Frames whose number was seen before.'],
-  ['reorderedFrames', 'frames_reordered_total', 'Frames that came after a later one.'],
-  ['frameGaps', 'frame_gaps_total', 'Times that frame numbers of a sender were skipped.'],
-  ['missingFrames', 'frames_missing_total', 'Frame numbers skipped.'],
-  ['keyframes', 'keyframes_total', 'Keyframes that came whole.'],
-  ['incompleteKeyframes', 'keyframes_incomplete_total', 'Keyframes with a part lost or late.'],
-  ['untrackedFrames', 'frames_untracked_total', 'Frames of senders beyond the bound.'],
-  ['unknownRecords', 'records_unknown_total', 'Records of types this version does not know.'],
-  ['appliedAttributes', 'attributes_applied_total', 'Attributes that changed.'],
-  ['badAttributes', 'attributes_bad_total', 'Attributes that are no text.'],
-  ['goneEndpoints', 'endpoints_gone_total', 'Endpoints withdrawn by their sender.'],
-  ['expiredEndpoints', 'endpoints_expired_total', 'Endpoints that fell silent.'],
-  ['takeoverReports', 'epoch_takeovers_total', 'Lower epochs accepted after silence.'],
-  ['stalls', 'stalls_total', 'Times the collector thread stood still.'],
-];
-
-const reports: readonly [PlainCounter, string][] = [
-  ['appliedReports', 'applied'],
-  ['duplicateReports', 'duplicate'],
-  ['olderReports', 'older'],
-  ['foreignReports', 'foreign'],
-  ['withdrawnReports', 'withdrawn'],
-  ['expiredReports', 'expired'],
-  ['fullReports', 'full'],
-];
+const entries = Object.entries(ingestCounterList) as [IngestKey, CounterEntry][];
+const plain = entries.filter(([, [, , result]]) => result === undefined);
+/** What became of reports: one metric. */
+const reports = entries.filter(([, [, , result]]) => result !== undefined);
 
 const owner = 'collector';
 
@@ -53,7 +30,7 @@ export function registerCollectorMetrics(
   registerReadCounters(
     registry,
     owner,
-    plain.map(([key, name, help]) => [name, help, () => snapshot()?.ingest[key] ?? 0] as const),
+    plain.map(([key, [name, help]]) => [name, help, () => snapshot()?.ingest[key] ?? 0] as const),
   );
   new Counter({
     name: 'leadsman_collector_reports_total',
@@ -62,7 +39,9 @@ export function registerCollectorMetrics(
     registers,
     collect() {
       this.reset();
-      for (const [key, result] of reports) this.inc({ result }, snapshot()?.ingest[key] ?? 0);
+      for (const [key, [, , result = '']] of reports) {
+        this.inc({ result }, snapshot()?.ingest[key] ?? 0);
+      }
     },
   });
   new Counter({

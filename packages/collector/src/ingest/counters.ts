@@ -1,77 +1,54 @@
 /**
  * What the ingest counts: plain numbers, as they change once per record. They are copied whole to
- * whoever exports them, also across threads.
+ * whoever exports them, also across processes. The list says how each is shown; those of one name
+ * are one metric, told apart by what became of a report.
  */
+import { type Counted, type CounterList, zeroes } from '@leadsman/service/counter-list';
 import { type WireErrorCode, wireErrorCode } from '@leadsman/wire';
 
-export interface IngestCounters {
-  frames: number;
-  frameBytes: number;
-  /** Refused whole, by the codec's reason; nothing of them was applied. */
-  badFrames: Record<WireErrorCode, number>;
-  /** A frame number seen before, from the same sender. */
-  duplicateFrames: number;
-  /** Arrived after a frame with a higher number. */
-  reorderedFrames: number;
-  /** Times that numbers were skipped, and how many; those that come later are reordered. */
-  frameGaps: number;
-  missingFrames: number;
-  /** Keyframes of which every part came, and those of which one was lost or late. */
-  keyframes: number;
-  incompleteKeyframes: number;
-  /** Frames of senders beyond the table's bound: applied, but not checked for gaps. */
-  untrackedFrames: number;
-  unknownRecords: number;
-  appliedReports: number;
-  /** Of the applied: a lower epoch after silence. */
-  takeoverReports: number;
-  duplicateReports: number;
-  olderReports: number;
+const reports = ['reports_total', 'Reports received, by what became of them.'] as const;
+
+export const ingestCounterList = {
+  frames: ['frames_total', 'Frames received.'],
+  frameBytes: ['frame_bytes_total', 'Bytes of frames received.'],
+  duplicateFrames: ['frames_duplicate_total', 'Frames whose number was seen before.'],
+  reorderedFrames: ['frames_reordered_total', 'Frames that came after a later one.'],
+  frameGaps: ['frame_gaps_total', 'Times that frame numbers of a sender were skipped.'],
+  /** Those that come later are reordered. */
+  missingFrames: ['frames_missing_total', 'Frame numbers skipped.'],
+  keyframes: ['keyframes_total', 'Keyframes that came whole.'],
+  incompleteKeyframes: ['keyframes_incomplete_total', 'Keyframes with a part lost or late.'],
+  /** Applied, but not checked for gaps. */
+  untrackedFrames: ['frames_untracked_total', 'Frames of senders beyond the bound.'],
+  unknownRecords: ['records_unknown_total', 'Records of types this version does not know.'],
+  appliedAttributes: ['attributes_applied_total', 'Attributes that changed.'],
+  badAttributes: ['attributes_bad_total', 'Attributes that are no text.'],
+  goneEndpoints: ['endpoints_gone_total', 'Endpoints withdrawn by their sender.'],
+  expiredEndpoints: ['endpoints_expired_total', 'Endpoints that fell silent.'],
+  /** Of the applied reports. */
+  takeoverReports: ['epoch_takeovers_total', 'Lower epochs accepted after silence.'],
+  /** What arrived next was older than it looked. */
+  stalls: ['stalls_total', 'Times the collector thread stood still.'],
+  appliedReports: [...reports, 'applied'],
+  duplicateReports: [...reports, 'duplicate'],
+  olderReports: [...reports, 'older'],
   /** Of an endpoint that reports from another address. */
-  foreignReports: number;
+  foreignReports: [...reports, 'foreign'],
   /** Not newer than what was withdrawn or expired. */
-  withdrawnReports: number;
+  withdrawnReports: [...reports, 'withdrawn'],
   /** Of an unknown endpoint, with numbers older than the expiry. */
-  expiredReports: number;
+  expiredReports: [...reports, 'expired'],
   /** Of an unknown endpoint, when every slot was taken. */
-  fullReports: number;
-  appliedAttributes: number;
-  badAttributes: number;
-  /** Endpoints withdrawn by their sender. */
-  goneEndpoints: number;
-  /** Endpoints that fell silent. */
-  expiredEndpoints: number;
-  /** Times this thread stood still, so that what arrived next was older than it looked. */
-  stalls: number;
+  fullReports: [...reports, 'full'],
+} as const satisfies CounterList;
+
+export interface IngestCounters extends Counted<typeof ingestCounterList> {
+  /** Frames refused whole, by the codec's reason; nothing of them was applied. */
+  badFrames: Record<WireErrorCode, number>;
 }
 
 export function createIngestCounters(): IngestCounters {
   const badFrames = {} as Record<WireErrorCode, number>;
   for (const code of Object.values(wireErrorCode)) badFrames[code] = 0;
-  return {
-    frames: 0,
-    frameBytes: 0,
-    badFrames,
-    duplicateFrames: 0,
-    reorderedFrames: 0,
-    frameGaps: 0,
-    missingFrames: 0,
-    keyframes: 0,
-    incompleteKeyframes: 0,
-    untrackedFrames: 0,
-    unknownRecords: 0,
-    appliedReports: 0,
-    takeoverReports: 0,
-    duplicateReports: 0,
-    olderReports: 0,
-    foreignReports: 0,
-    withdrawnReports: 0,
-    expiredReports: 0,
-    fullReports: 0,
-    appliedAttributes: 0,
-    badAttributes: 0,
-    goneEndpoints: 0,
-    expiredEndpoints: 0,
-    stalls: 0,
-  };
+  return { ...zeroes(ingestCounterList), badFrames };
 }
