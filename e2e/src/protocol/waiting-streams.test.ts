@@ -54,5 +54,5 @@ test('one whose gateway resets it leaves at once, though its reading is paused',
   stream.reset();
   await waitUntil(() => picker.waiting() === 0, { what: 'it to leave' });
   await waitUntil(() => picker.server.openCalls === 0, { what: 'the end of the call' });
-  expect(picker.server.heldBytes).toBe(0);
+  await waitUntil(() => picker.server.heldBytes === 0, { what: 'all bytes to be given back' });
 });
