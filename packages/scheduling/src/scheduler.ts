@@ -1,7 +1,7 @@
 /**
  * What the exchange asks of the scheduler: a pick, and word of how the request went on.
  *
- * All calls are synchronous and belong to one worker thread. A pick that ends in `picked` counts
+ * All calls are synchronous and belong to one worker. A pick that ends in `picked` counts
  * the request as in flight until {@link Scheduler.release} is called with its ticket, which must
  * happen exactly once on any end of the exchange; a second release of a ticket is ignored.
  *

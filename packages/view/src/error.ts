@@ -1,5 +1,5 @@
-/** Why the collector refused to begin or go on. Low cardinality: fit for labels. */
-export const collectorErrorCode = {
+/** Why a view cannot be made, opened or written. Low cardinality: fit for labels. */
+export const viewErrorCode = {
   /** The shared buffer is no fleet view, or one of another version or size. */
   viewFormat: 'view_format',
   /** A size outside its bounds. */
@@ -8,14 +8,14 @@ export const collectorErrorCode = {
   superseded: 'superseded',
 } as const;
 
-export type CollectorErrorCode = (typeof collectorErrorCode)[keyof typeof collectorErrorCode];
+export type ViewErrorCode = (typeof viewErrorCode)[keyof typeof viewErrorCode];
 
 /** The error of this package for faults that are not input: wrong sizes, wrong buffers. */
-export class CollectorError extends Error {
-  override readonly name = 'CollectorError';
-  readonly code: CollectorErrorCode;
+export class ViewError extends Error {
+  override readonly name = 'ViewError';
+  readonly code: ViewErrorCode;
 
-  constructor(code: CollectorErrorCode, message: string) {
+  constructor(code: ViewErrorCode, message: string) {
     super(message);
     this.code = code;
   }

@@ -21,7 +21,7 @@
  * Words are used as they lie on the wire, so the machine must be little-endian.
  */
 import { attributesBytesMax, reportBytes } from '@leadsman/wire';
-import { CollectorError, collectorErrorCode } from './error.ts';
+import { ViewError, viewErrorCode } from './error.ts';
 
 /** "LDV1" read as a little-endian i32. */
 const viewMagic = 0x3156444c;
@@ -88,12 +88,12 @@ export const bodyInt = {
 export const slotsLimit = 131_072;
 
 if (new Uint8Array(new Uint16Array([1]).buffer)[0] !== 1) {
-  throw new CollectorError(collectorErrorCode.viewFormat, 'the view needs a little-endian machine');
+  throw new ViewError(viewErrorCode.viewFormat, 'the view needs a little-endian machine');
 }
 
 /**
  * Makes an empty view, in memory of all zeroes that `allocate` gives; where the memory holds one already, of so many slots, that one stays.
- * Throws {@link CollectorError} `bounds`.
+ * Throws {@link ViewError} `bounds`.
  */
 export function createView(
   options: { slotsMax: number },
@@ -101,7 +101,7 @@ export function createView(
 ): ArrayBufferLike {
   const { slotsMax } = options;
   if (!Number.isInteger(slotsMax) || slotsMax < 1 || slotsMax > slotsLimit) {
-    throw new CollectorError(collectorErrorCode.bounds, `slotsMax ${slotsMax}`);
+    throw new ViewError(viewErrorCode.bounds, `slotsMax ${slotsMax}`);
   }
   const shared = allocate(viewBytes(slotsMax));
   const header = new Int32Array(shared, 0, headerBytes / 4);
@@ -125,7 +125,7 @@ function attributesOffset(slotsMax: number): number {
   return bodiesOffset(slotsMax) + slotsMax * bodyBytes;
 }
 
-/** Typed arrays over a view's parts. Throws {@link CollectorError} when it is no view. */
+/** Typed arrays over a view's parts. Throws {@link ViewError} when it is no view. */
 export class ViewMemory {
   readonly slotsMax: number;
   readonly header: Int32Array<ArrayBufferLike>;
@@ -155,5 +155,5 @@ export class ViewMemory {
 }
 
 function wrongFormat(what: string): never {
-  throw new CollectorError(collectorErrorCode.viewFormat, `not a fleet view of ours: ${what}`);
+  throw new ViewError(viewErrorCode.viewFormat, `not a fleet view of ours: ${what}`);
 }

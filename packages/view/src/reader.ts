@@ -71,7 +71,7 @@ export class ViewReader {
   #behind = true;
   #attributesChanged = false;
 
-  /** Throws {@link CollectorError} when `shared` is no view of this version. */
+  /** Throws {@link ViewError} when `shared` is no view of this version. */
   constructor(shared: ArrayBufferLike) {
     this.#memory = new ViewMemory(shared);
   }

@@ -1,6 +1,6 @@
 import { encodeAttributes, metric, metricsCount, podKeyFromUid, podKeyText } from '@leadsman/wire';
 import { expect, test } from 'vitest';
-import { CollectorError } from './error.ts';
+import { ViewError } from './error.ts';
 import { createView, feedState, slotsLimit } from './layout.ts';
 import { ViewReader } from './reader.ts';
 import { type SampleOptions, sampleWords } from './sample-report.ts';
@@ -204,12 +204,12 @@ test('feed state, completeness and the writer heartbeat reach readers', () => {
 });
 
 test.each([0, -1, 1.5, slotsLimit + 1])('a view of %d slots is refused', (slotsMax) => {
-  expect(() => createView({ slotsMax })).toThrow(CollectorError);
+  expect(() => createView({ slotsMax })).toThrow(ViewError);
 });
 
 test('a buffer that is no view is refused', () => {
-  expect(() => new ViewReader(new SharedArrayBuffer(8))).toThrow(CollectorError);
-  expect(() => new ViewReader(new SharedArrayBuffer(10_000))).toThrow(CollectorError);
+  expect(() => new ViewReader(new SharedArrayBuffer(8))).toThrow(ViewError);
+  expect(() => new ViewReader(new SharedArrayBuffer(10_000))).toThrow(ViewError);
   const { shared } = setup();
   new Int32Array(shared)[1] = 99;
   expect(() => new ViewReader(shared)).toThrow(/version/);

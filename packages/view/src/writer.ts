@@ -4,12 +4,12 @@
  *
  * One writer per view. A writer made over a view that another one left, even in the middle of a
  * write, takes it over: whole slots stay as they are, torn ones are emptied. The older writer, if
- * it still lives, notices at its next frame and stops ({@link collectorErrorCode.superseded}).
+ * it still lives, notices at its next frame and stops ({@link viewErrorCode.superseded}).
  *
  * Cost of a report: two atomic adds and some forty plain stores. No allocation.
  */
 import { copyReport } from '@leadsman/wire';
-import { CollectorError, collectorErrorCode } from './error.ts';
+import { ViewError, viewErrorCode } from './error.ts';
 import {
   attributesSlotBytes,
   bodyInt,
@@ -33,7 +33,7 @@ export class ViewWriter {
   #slots: number;
   #used = 0;
 
-  /** Takes over `shared`. Throws {@link CollectorError} when it is no view of this version. */
+  /** Takes over `shared`. Throws {@link ViewError} when it is no view of this version. */
   constructor(shared: ArrayBufferLike) {
     this.#memory = new ViewMemory(shared);
     this.#free = new Int32Array(this.#memory.slotsMax);
@@ -114,7 +114,7 @@ export class ViewWriter {
     const versionAt = slot * bodyWords * 2 + bodyInt.attributesVersion;
     const at = slot * attributesSlotBytes;
     if (record.length > attributesSlotBytes - 8) {
-      throw new CollectorError(collectorErrorCode.bounds, `attributes of ${record.length} bytes`);
+      throw new ViewError(viewErrorCode.bounds, `attributes of ${record.length} bytes`);
     }
     beginWrite(sequences, slot);
     attributeView.setUint32(at, record.length, true);
@@ -134,10 +134,10 @@ export class ViewWriter {
     this.#free[this.#freeCount++] = slot;
   }
 
-  /** Throws {@link CollectorError} `superseded` when a newer writer owns the view. */
+  /** Throws {@link ViewError} `superseded` when a newer writer owns the view. */
   mustOwn(): void {
     if (Atomics.load(this.#memory.header, headerWord.writer) === this.#identity) return;
-    throw new CollectorError(collectorErrorCode.superseded, 'another writer owns this view');
+    throw new ViewError(viewErrorCode.superseded, 'another writer owns this view');
   }
 
   /** Tells readers that a frame's worth of writes is done. */

@@ -1,6 +1,6 @@
 /**
  * A collector without its outside: a feed, the ingest that fills the view from it, and the clock's
- * ticks. The same core runs in a thread of a picker and in the collector service.
+ * ticks. The same core runs in a process of a picker and in the collector service.
  */
 import type { NatsCounters } from '@leadsman/link';
 import { tickMs } from '@leadsman/service';

@@ -1,6 +1,6 @@
 /**
  * A collector's own metrics, read from its snapshot when a scrape asks: the same names whether the
- * collector is a service or a thread of a picker. Label values come from fixed lists only, so the
+ * collector is a service or a process of a picker. Label values come from fixed lists only, so the
  * number of series does not depend on the fleet.
  */
 
@@ -70,11 +70,7 @@ function registerGauges(registry: Registry, snapshot: () => CollectorSnapshot | 
       'Endpoints remembered outside the view: left, or not yet reported.',
       (of) => of.notes,
     ],
-    [
-      'torn_slots',
-      'Slots emptied when this collector thread took the view over.',
-      (of) => of.tornSlots,
-    ],
+    ['torn_slots', 'Slots emptied when this collector took the view over.', (of) => of.tornSlots],
     ['feed_synced', '1 while the feed is whole.', (of) => Number(of.feed === feedState.synced)],
     ['direct_streams', 'Senders connected directly.', (of) => of.direct?.streams ?? 0],
     ['nats_connected', '1 while connected to NATS.', (of) => Number(of.nats?.connected ?? false)],

@@ -28,7 +28,7 @@ export const ingestCounterList = {
   /** Of the applied reports. */
   takeoverReports: ['epoch_takeovers_total', 'Lower epochs accepted after silence.'],
   /** What arrived next was older than it looked. */
-  stalls: ['stalls_total', 'Times the collector thread stood still.'],
+  stalls: ['stalls_total', 'Times the collector stood still.'],
   appliedReports: [...reports, 'applied'],
   duplicateReports: [...reports, 'duplicate'],
   olderReports: [...reports, 'older'],

@@ -1,5 +1,5 @@
 /**
- * The ext_proc server of one worker thread: transport, routing of calls, and the exchanges behind.
+ * The ext_proc server of one worker: transport, routing of calls, and the exchanges behind.
  *
  *   http2 stream ──> GrpcCall ──┬─ …ExternalProcessor/Process ──> Exchange ──> Scheduler
  *                               └─ grpc.health.v1.Health/…    ──> HealthCall

@@ -3,7 +3,7 @@
 export interface TransportLimits {
   /** Calls at once on one connection. Each lasts as long as its HTTP exchange, so thousands. */
   streamsPerConnectionMax: number;
-  /** Connections at once per worker. A gateway keeps one per worker thread and cluster. */
+  /** Connections at once per worker. A gateway keeps one per worker and cluster. */
   connectionsMax: number;
   /** Calls at once per worker; the next one is refused with RESOURCE_EXHAUSTED. */
   streamsMax: number;

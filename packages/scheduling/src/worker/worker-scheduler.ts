@@ -1,5 +1,5 @@
 /**
- * The scheduler of one worker thread: pools by name, the refresh of their tables, and the account
+ * The scheduler of one worker: pools by name, the refresh of their tables, and the account
  * of requests in flight.
  *
  * ```

@@ -1,5 +1,5 @@
 /**
- * Scheduling as a worker thread runs it: a {@link WorkerScheduler} over the fleet view, its timer,
+ * Scheduling as a worker runs it: a {@link WorkerScheduler} over the fleet view, its timer,
  * and the swap of configurations.
  *
  * Loading a configuration may import modules, hence it is asynchronous; the swap itself happens
